@@ -28,7 +28,7 @@ typedef struct {
 	uint32_t hot;   /* pieces that others had cached; the rest is dropped */
 	bool is_kept;   /* the pass brought it into the cache earlier */
 	bool is_direct; /* its pieces are read directly, except the hot ones */
-	bool has_pages; /* of ours */
+	bool has_pages; /* of ours, which are dropped or kept */
 	unsigned n_holds;
 } Window;
 
@@ -91,12 +91,33 @@ static uint64_t window_length(const FileReader *reader, const Window *window)
 
 void file_reader_expect_all(FileReader *reader, bool all)
 {
-	all &= !throttle_is_limited(reader->throttle);
+	all &= !throttle_is_limited(reader->throttle) && !reader->goes_direct;
 	if (all == (reader->readahead_bytes > 0))
 		return;
 
 	reader->readahead_bytes = all ? READAHEAD_BYTES : 0;
 	posix_fadvise(reader->fd, 0, 0, all ? POSIX_FADV_NORMAL : POSIX_FADV_RANDOM);
+}
+
+static ReadOutcome read_bytes(const FileReader *reader, uint64_t offset, uint64_t length,
+			      uint8_t *bytes)
+{
+	uint64_t done = 0;
+
+	while (done < length) {
+		ssize_t got =
+			pread(reader->fd, bytes + done, length - done, (off_t)(offset + done));
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0)
+			return READ_UNREADABLE;
+		if (got == 0)
+			return READ_SHORT;
+		done += (uint64_t)got;
+	}
+
+	return READ_DONE;
 }
 
 /* Try to keep the window in the cache.  PageCacheBudget has numbers for windows below 2^56 bytes. */
@@ -121,12 +142,35 @@ static bool take_kept_window(FileReader *reader, uint64_t start)
 	       page_cache_budget_take(reader->kept, reader->object, (uint32_t)number);
 }
 
+static bool is_hot_piece(const Window *window, uint64_t offset)
+{
+	return window->hot & UINT32_C(1) << (offset - window->start) / HOT_PIECE_BYTES;
+}
+
+/* The kernel does not drop pages that it is still reading ahead.  So read what nobody has waited for. */
+static void await_readahead(const FileReader *reader, const Window *window)
+{
+	uint64_t end = window->start + window_length(reader, window);
+	g_autofree uint8_t *ignored = g_malloc(FILE_READER_PIECE_BYTES);
+
+	for (uint64_t at = window->start; at < end; at += FILE_READER_PIECE_BYTES) {
+		uint64_t length = MIN(end - at, FILE_READER_PIECE_BYTES);
+
+		if (!is_hot_piece(window, at) &&
+		    page_cache_resident_bytes(reader->fd, at, length) > 0)
+			read_bytes(reader, at, length, ignored);
+	}
+}
+
 static void drop_window(FileReader *reader, const Window *window)
 {
 	if (!window->has_pages ||
 	    (window->hot == 0 && !window->is_direct && keep_window(reader, window)))
 		return;
 
+	/* Under a limit, there is no readahead. */
+	if (window->is_direct && !throttle_is_limited(reader->throttle))
+		await_readahead(reader, window);
 	cached_ranges_drop_others(reader->fd, window->start, window_length(reader, window),
 				  window->hot);
 }
@@ -219,15 +263,17 @@ static void make_room(FileReader *reader)
 	}
 }
 
-/* Whether a window whose pages are of no use later may be read directly. */
+/* Whether a window that begins now is read directly: its pages could not be kept. */
 static bool begins_direct(FileReader *reader)
 {
 	if (!reader->prefers_direct || atomic_load(&reader->refuses_direct))
 		return false;
 
-	if (!reader->kept || !page_cache_budget_may_keep(reader->kept))
-		reader->goes_direct = true;
-	return reader->goes_direct;
+	if (!reader->goes_direct && reader->kept && page_cache_budget_may_keep(reader->kept))
+		return false;
+
+	reader->goes_direct = true;
+	return true;
 }
 
 /* Record which pieces others had cached, before the first read from the window at @start. */
@@ -271,8 +317,7 @@ static bool is_direct_range(const FileReader *reader, uint64_t offset, uint64_t 
 	for (uint64_t at = offset - offset % HOT_PIECE_BYTES; at < end; at += HOT_PIECE_BYTES) {
 		const Window *window = find_window(reader, at - at % WINDOW_BYTES);
 
-		if (!window->is_direct ||
-		    window->hot & UINT32_C(1) << (at % WINDOW_BYTES / HOT_PIECE_BYTES))
+		if (!window->is_direct || is_hot_piece(window, at))
 			return false;
 	}
 
@@ -393,27 +438,6 @@ ReadOutcome file_reader_fetch(FileReader *reader, uint64_t offset, uint64_t leng
 
 	reader->charged_start = offset;
 	reader->charged_end = MIN(offset + length, reader->size_bytes);
-	return READ_DONE;
-}
-
-static ReadOutcome read_bytes(const FileReader *reader, uint64_t offset, uint64_t length,
-			      uint8_t *bytes)
-{
-	uint64_t done = 0;
-
-	while (done < length) {
-		ssize_t got =
-			pread(reader->fd, bytes + done, length - done, (off_t)(offset + done));
-
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got < 0)
-			return READ_UNREADABLE;
-		if (got == 0)
-			return READ_SHORT;
-		done += (uint64_t)got;
-	}
-
 	return READ_DONE;
 }
 

@@ -13,7 +13,7 @@
  */
 typedef struct {
 	bool is_rotating;   /* one of the disks is */
-	unsigned n_readers; /* threads that read data, at least 1 */
+	unsigned n_readers; /* threads that read data through the page cache, at least 1 */
 	unsigned n_sharers; /* threads that deduplicate, at least 1 */
 } IoParallelism;
 

@@ -36,6 +36,7 @@
 #define N_THREADS     4
 #define DEPTH         8
 #define SYS_CACHESTAT 451
+#define PAUSES_MAX    50000 /* 10 s */
 
 typedef struct {
 	int fd;
@@ -191,7 +192,7 @@ static off_t cached_pages(const Work *work)
 	return (off_t)counts[0];
 }
 
-/* Have all of it fetched, and wait until it is there. */
+/* Have all of it fetched, and wait until it is there, or until somebody has emptied the page cache. */
 static void prefetch(Work *work, bool by_readahead)
 {
 	struct timespec pause = { 0, 200 * 1000 };
@@ -202,7 +203,7 @@ static void prefetch(Work *work, bool by_readahead)
 		else
 			posix_fadvise(work->fd, at, (off_t)PIECE_BYTES, POSIX_FADV_WILLNEED);
 	}
-	while (cached_pages(work) * 4096 < work->size)
+	for (unsigned i = 0; i < PAUSES_MAX && cached_pages(work) * 4096 < work->size; i++)
 		nanosleep(&pause, NULL);
 }
 

@@ -165,8 +165,6 @@ def test_of_a_file_that_is_partly_hot_that_part_stays(files, dedupd):
 
 def run_in_little_memory(dedupd, limit_bytes, *used):
     """A pass in a control group with so much memory, in which these files are read first; its Run."""
-    harness.settle(dedupd.filesystem)
-    dedupd.filesystem.drop_caches()
     drops = harness.cache_drops()
     # Filling what is freed, as meson has it done, would count as memory that is in use.
     kept = {name: text for name, text in dedupd.environment().items() if name != "MALLOC_PERTURB_"}
@@ -197,11 +195,15 @@ def test_data_larger_than_memory_displaces_nothing_in_use(make_filesystem, make_
     if ioctls.resident_bytes(used) is None:
         pytest.skip("this kernel has no cachestat(2)")
 
+    harness.settle(filesystem)
+    filesystem.drop_caches()
+    cached = [ioctls.resident_bytes(path) for path in large]
     run = run_in_little_memory(make_dedupd(filesystem), 128 * MIB, used, used, used)
 
     assert run.read["finding_bytes"] >= 3 * 96 * MIB
     assert ioctls.resident_bytes(used) >= 0.98 * 32 * MIB
-    assert sum(map(ioctls.resident_bytes, large)) == 0
+    # The kernel may have kept some of what was written.
+    assert sum(map(ioctls.resident_bytes, large)) <= sum(cached)
 
 
 def test_what_was_read_is_compared_from_memory_that_old_files_had(files, dedupd):
@@ -210,6 +212,8 @@ def test_what_was_read_is_compared_from_memory_that_old_files_had(files, dedupd)
     with open(old, "wb") as file:
         file.truncate(200 * MIB)
 
+    harness.settle(dedupd.filesystem)
+    dedupd.filesystem.drop_caches()
     run = run_in_little_memory(dedupd, 224 * MIB, old)
 
     on_disk = 3 * SIZE + 80 * KIB
