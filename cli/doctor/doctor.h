@@ -19,11 +19,10 @@
 
 /* The paths and settings that it examines.  Tests pass their own. */
 typedef struct {
-	const char *proc;  /* "/proc" */
-	const char *sysfs; /* "/sys" */
-	const char
-		*units;  /* "/etc/systemd/system": the enabled units; NULL: built without systemd */
-	const char *dev; /* "/dev" */
+	const char *proc;     /* "/proc" */
+	const char *sysfs;    /* "/sys" */
+	const char *units;    /* "/etc/systemd/system"; NULL: built without systemd */
+	const char *dev;      /* "/dev" */
 	int64_t now_usec;     /* since 1970 */
 	const Config *config; /* NULL: it cannot be read */
 } DoctorView;

@@ -42,12 +42,9 @@ const TableKind table_of_doctor = { "findings", columns, G_N_ELEMENTS(columns), 
 
 static DoctorView view_of_system(void)
 {
-	return (DoctorView){ "/proc",
-			     "/sys",
-			     BUILT_WITH_SYSTEMD ? "/etc/systemd/system" : NULL,
-			     "/dev",
-			     g_get_real_time(),
-			     NULL };
+	const char *units = BUILT_WITH_SYSTEMD ? "/etc/systemd/system" : NULL;
+
+	return (DoctorView){ "/proc", "/sys", units, "/dev", g_get_real_time(), NULL };
 }
 
 /* Its files, and what the configuration says of them.  A faulty one is found once, for the machine. */
