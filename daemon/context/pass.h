@@ -104,3 +104,9 @@ uint32_t pass_day(const Pass *pass);
  * devices.  Return whether the pass goes on.  Every long loop calls this.
  */
 bool pass_checkpoint(const Pass *pass) G_GNUC_WARN_UNUSED_RESULT;
+
+/*
+ * Write out what the pass shared, before the store says that it is settled: the store may lie on another disk, and
+ * outlive what this filesystem loses.
+ */
+bool pass_flush_shared(const Pass *pass, GError **error) G_GNUC_WARN_UNUSED_RESULT;
