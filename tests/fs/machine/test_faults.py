@@ -54,7 +54,8 @@ def test_a_pass_that_cannot_start_says_so_in_its_report(injected, call):
 def test_nothing_is_settled_that_is_not_on_the_disk(tree, filesystem, dedupd, failing_calls):
     content.write_twins(tree, MIB)
     harness.settle(filesystem)
-    dedupd.feigned = {"LD_PRELOAD": failing_calls, "FAIL_SET": "syncfs", "FAIL_AT": "1"}
+    # The first flush precedes the reading.
+    dedupd.feigned = {"LD_PRELOAD": failing_calls, "FAIL_SET": "syncfs", "FAIL_AT": "2"}
 
     run = dedupd.run()
 
