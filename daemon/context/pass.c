@@ -26,6 +26,12 @@ bool pass_checkpoint(const Pass *pass)
 	return !atomic_load(pass->stop);
 }
 
+bool pass_flush_shared(const Pass *pass, GError **error)
+{
+	return pass->result->shared.runs == 0 || pass->settings->dry_run ||
+	       filesystem_flush(pass->filesystem, error);
+}
+
 uint32_t pass_day(const Pass *pass)
 {
 	return (uint32_t)(pass->result->started_usec / DAY_USEC);

@@ -130,3 +130,9 @@ bool pass_pay(const Pass *pass) G_GNUC_WARN_UNUSED_RESULT;
 
 /* The same, and check the devices.  Every long loop of the worker calls this. */
 bool pass_checkpoint(const Pass *pass) G_GNUC_WARN_UNUSED_RESULT;
+
+/*
+ * Write out what the pass shared, before the store says that it is settled: the store may lie on another disk, and
+ * outlive what this filesystem loses.
+ */
+bool pass_flush_shared(const Pass *pass, GError **error) G_GNUC_WARN_UNUSED_RESULT;

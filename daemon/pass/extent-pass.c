@@ -72,7 +72,8 @@ static bool settle(Pass *pass, ObjectTable *table, GError **error)
 		return true;
 
 	progress_begin(pass->progress, STAGE_SETTLE, 0);
-	return hash_store_settle(pass->store, object_table_is_kept, table, error) &&
+	return pass_flush_shared(pass, error) &&
+	       hash_store_settle(pass->store, object_table_is_kept, table, error) &&
 	       object_table_take_error(table, error) &&
 	       postponed_renew(pass->postponed, pass->store, error);
 }

@@ -194,7 +194,8 @@ static bool settle(FilePass *files, GError **error)
 		return true;
 
 	progress_begin(pass->progress, STAGE_SETTLE, 0);
-	return hash_store_settle(pass->store, object_table_is_kept, files->table, error) &&
+	return pass_flush_shared(pass, error) &&
+	       hash_store_settle(pass->store, object_table_is_kept, files->table, error) &&
 	       object_table_take_error(files->table, error) &&
 	       postponed_renew(pass->postponed, pass->store, error);
 }
@@ -232,8 +233,7 @@ static bool count_space(FilePass *files, GError **error)
 		return true;
 
 	/* btrfs gives space back when a transaction commits. */
-	if (pass->result->shared.runs > 0 && pass_checkpoint(pass) && !pass->settings->dry_run &&
-	    !filesystem_flush(pass->filesystem, error))
+	if (pass_checkpoint(pass) && !pass_flush_shared(pass, error))
 		return false;
 	return end_count(files, error);
 }

@@ -326,9 +326,16 @@ static void test_it_is_full_with_many_targets_much_data_or_many_runs(void)
 	g_assert_false(extent_queue_is_full(large));
 	push_with_runs(large, 15, 128 * MIB, NULL, 0, 0);
 	g_assert_true(extent_queue_is_full(large));
+	for (unsigned i = 0; i < 16; i++) {
+		planned_target_free(extent_queue_pop(large));
+		push(large, i, NULL, 0);
+	}
+	g_assert_false(extent_queue_is_full(large));
 
 	push_with_runs(rich, 0, 4 * KIB, NULL, 0, (guint)(8 * MIB / sizeof(Run)) + 1);
 	g_assert_true(extent_queue_is_full(rich));
+	planned_target_free(extent_queue_pop(rich));
+	g_assert_false(extent_queue_is_full(rich));
 }
 
 int main(int argc, char **argv)

@@ -1,11 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """One call of a pass fails: it ends as documented, nothing is lost, and the next pass frees what was left."""
 
+import contextlib
 import os
+import sqlite3
 
 import pytest
 
+import content
 import faults
+import harness
+from content import MIB
 from harness import FIND
 
 # tests/bench/faults has all calls fail, one after the other.
@@ -13,10 +18,15 @@ SAMPLES = int(os.environ.get("DEDUPD_FAULT_SAMPLES", "60"))
 
 
 @pytest.fixture
-def injected(filesystem, dedupd, kind):
+def failing_calls():
     if "FAILING_CALLS" not in os.environ:
         pytest.skip("FAILING_CALLS does not name the library that has calls fail")
-    return faults.Faults(dedupd, os.environ["FAILING_CALLS"], FIND[kind])
+    return os.environ["FAILING_CALLS"]
+
+
+@pytest.fixture
+def injected(failing_calls, dedupd, kind):
+    return faults.Faults(dedupd, failing_calls, FIND[kind])
 
 
 @pytest.mark.parametrize("calls", faults.SETS)
@@ -38,3 +48,19 @@ def test_a_pass_that_cannot_start_says_so_in_its_report(injected, call):
     assert fault.failed
     assert fault.status == 1
     assert not fault.complaint
+
+
+@pytest.mark.parametrize("kind", ["xfs"])
+def test_nothing_is_settled_that_is_not_on_the_disk(tree, filesystem, dedupd, failing_calls):
+    content.write_twins(tree, MIB)
+    harness.settle(filesystem)
+    # The first flush precedes the reading.
+    dedupd.feigned = {"LD_PRELOAD": failing_calls, "FAIL_SET": "syncfs", "FAIL_AT": "2"}
+
+    run = dedupd.run()
+
+    assert run.status == 1
+    assert "cannot flush" in run.stderr
+    assert run.shared["bytes"] == MIB
+    with contextlib.closing(sqlite3.connect(dedupd.store_path)) as store:
+        assert store.execute("SELECT value FROM meta WHERE name = 'settled_below'").fetchone() == (1,)
