@@ -17,6 +17,7 @@ from slow_disk import DiskUnavailable, little_memory
 SIZE = 24 * MIB
 # What is read back is not waited for.
 RESTORE_SECONDS = 5
+LEFT_BYTES = 32 * MIB
 
 
 @pytest.fixture(name="files")
@@ -202,8 +203,8 @@ def test_data_larger_than_memory_displaces_nothing_in_use(make_filesystem, make_
 
     assert run.read["finding_bytes"] >= 3 * 96 * MIB
     assert ioctls.resident_bytes(used) >= 0.98 * 32 * MIB
-    # The kernel may have kept some of what was written.
-    assert sum(map(ioctls.resident_bytes, large)) <= sum(cached)
+    # On a busy machine, pages may stay that the kernel was still using when they were dropped.
+    assert sum(map(ioctls.resident_bytes, large)) <= sum(cached) + LEFT_BYTES
 
 
 def test_what_was_read_is_compared_from_memory_that_old_files_had(files, dedupd):
