@@ -190,7 +190,8 @@ class LoopFilesystem:
     def move_to(self, image):
         """Have it lie in another file, which has all that is in its own; returns the path of that."""
         self.unmount()
-        self._detach()
+        # Its image may be on a filesystem that is gone, so it is not found by that.
+        _run("losetup", "--detach", self.device)
         before, self.image = self.image, image
         self.device = self._attach()
         self.mount()
