@@ -282,7 +282,7 @@ static bool share_next(TargetSharer *self, const Run *run, GError **error)
 /* Whether the pass goes on with sharing. */
 static bool goes_on(const Sharer *sharer)
 {
-	return pass_checkpoint(sharer->pass) && !sharer->error &&
+	return pass_checkpoint(sharer->pass) && !sharer->error && !sharer->is_closing &&
 	       !postponed_has_rest(sharer->pass->postponed);
 }
 
@@ -428,15 +428,28 @@ static bool share_on_threads(Sharer *sharer, GError **error)
 	return done;
 }
 
-static void start_thread(Sharer *sharer, TargetSharer *self)
+/* Start as many as @wanted, or as can be had.  False if there is none. */
+static bool start_threads(Sharer *sharer, unsigned wanted, GError **error)
 {
 	g_autoptr(GError) failed = NULL;
 
-	self->thread = thread_new("sharer", sharer_main, self, &failed);
+	while (sharer->n_threads < wanted) {
+		TargetSharer *self = &sharer->threads[sharer->n_threads];
+
+		self->thread = thread_new("sharer", sharer_main, self, &failed);
+		if (!self->thread)
+			break;
+		sharer->n_threads++;
+	}
+	if (sharer->n_threads > 0)
+		return true;
+
+	g_propagate_error(error, g_steal_pointer(&failed));
+	return false;
 }
 
-/* End the threads, which may share their present runs. */
-static void end_threads(Sharer *sharer, GError **error)
+/* End the threads after their present runs. */
+static void end_threads(Sharer *sharer)
 {
 	Pass *pass = sharer->pass;
 
@@ -447,34 +460,30 @@ static void end_threads(Sharer *sharer, GError **error)
 		g_thread_join(sharer->threads[i].thread);
 		pass->result->disk_bytes += sharer->threads[i].disk_bytes;
 	}
-	if (sharer->error && error && !*error)
-		g_propagate_error(error, g_steal_pointer(&sharer->error));
 }
 
-/* On threads, if at least one starts. */
 static bool share(Sharer *sharer, unsigned wanted, GError **error)
 {
 	pthread_mutex_t turn;
-	bool done, failed;
+	bool done;
 
-	sharer->n_threads = 1;
-	if (wanted == 1)
+	if (wanted == 1) {
+		sharer->n_threads = 1;
 		return share_alone(sharer, error);
+	}
 
 	pthread_mutex_init(&turn, NULL);
 	sharer->pass->turn = &turn;
 	pass_take_turn(sharer->pass);
-	for (unsigned i = 0; i < wanted; i++)
-		start_thread(sharer, &sharer->threads[i]);
-	sharer->n_threads = 0;
-	while (sharer->n_threads < wanted && sharer->threads[sharer->n_threads].thread)
-		sharer->n_threads++;
-	done = share_on_threads(sharer, error);
-	failed = sharer->error;
-	end_threads(sharer, done ? error : NULL);
+	done = start_threads(sharer, wanted, error) && share_on_threads(sharer, error);
+	end_threads(sharer);
 	sharer->pass->turn = NULL;
 	pthread_mutex_destroy(&turn);
-	return done && !failed && !sharer->error;
+	if (!done || !sharer->error)
+		return done;
+
+	g_propagate_error(error, g_steal_pointer(&sharer->error));
+	return false;
 }
 
 /*
