@@ -41,7 +41,8 @@ typedef struct {
 
 /* State of a pass over an XFS filesystem only. */
 typedef struct {
-	struct ClonePairs *clones; /* NULL before runs are deduplicated */
+	struct ClonePairs *clones;    /* NULL before runs are deduplicated */
+	struct FullAllocGroups *full; /* the same; of all threads */
 } XfsPass;
 
 /*

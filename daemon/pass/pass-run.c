@@ -18,6 +18,7 @@
 #include "daemon/pass/file-pass.h"
 #include "daemon/pass/fs-history.h"
 #include "daemon/share/clone-pairs.h"
+#include "daemon/share/full-alloc-groups.h"
 #include "hashstore/objects/objects.h"
 #include "kernel-ioctl/call/fd.h"
 #include "kernel-ioctl/file/dedupe-range.h"
@@ -129,6 +130,7 @@ static bool pass_open(Pass *pass, DiskTable *disks, GError **error)
 static void pass_close(Pass *pass)
 {
 	g_clear_pointer(&pass->xfs.clones, clone_pairs_free);
+	g_clear_pointer(&pass->xfs.full, full_alloc_groups_free);
 	g_clear_pointer(&pass->btrfs.zero_source, g_free);
 	g_clear_pointer(&pass->btrfs.pinned, pinned_extents_free);
 	g_clear_pointer(&pass->btrfs.deferred, deferred_extents_free);

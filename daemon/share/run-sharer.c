@@ -35,8 +35,7 @@ struct RunSharer {
 	FreedExtents *freed;  /* NULL: freed space is counted block by block */
 	uint64_t begun_bytes; /* shared before the target was begun */
 	uint32_t min_blocks;
-	OpenObject *target; /* NULL until the first one is begun */
-	FullAllocGroups *full;
+	OpenObject *target;     /* NULL until the first one is begun */
 	uint64_t blocked_bytes; /* of the target, that have a source in a full group */
 	uint64_t costly_bytes;  /* of the run, that cost more than the pass may compare */
 	CloneTarget clone;      /* only these blocks are shared; blocks is 0: the whole run */
@@ -57,7 +56,8 @@ RunSharer *run_sharer_new(Pass *pass, FileOpener *opener)
 	if (pass->result->found_by_checksums)
 		sharer->freed = freed_extents_new(pass->filesystem->fd, pass->block_bytes,
 						  pass->btrfs.ref_bound, pass->stop);
-	sharer->full = full_alloc_groups_new(pass->filesystem);
+	if (!pass->xfs.full)
+		pass->xfs.full = full_alloc_groups_new(pass->filesystem);
 	sharer->min_blocks = hash_store_about(pass->store)->anchor_blocks;
 	return sharer;
 }
@@ -73,7 +73,6 @@ void run_sharer_free(RunSharer *sharer)
 	block_set_free(sharer->settled);
 	block_set_free(sharer->had_others);
 	freed_extents_free(sharer->freed);
-	full_alloc_groups_free(sharer->full);
 	open_object_free(sharer->target);
 	g_free(sharer);
 }
@@ -159,7 +158,7 @@ static bool refuse_run(RunSharer *sharer, SkipReason reason, uint64_t length, GE
 /* Skip blocks whose source is in a full allocation group; the next pass tries again. */
 static void leave_full_groups(RunSharer *sharer)
 {
-	uint64_t bytes = full_alloc_groups_leave(sharer->full, sharer->window);
+	uint64_t bytes = full_alloc_groups_leave(sharer->pass->xfs.full, sharer->window);
 
 	if (bytes > 0)
 		postpone(sharer);
@@ -219,7 +218,7 @@ static bool dedupe_equal(RunSharer *sharer, size_t first, size_t end, GError **e
 		target = dedupe_call_make(sharer->pass, &call, &counts);
 		pass_take_turn(sharer->pass);
 		dedupe_counts_note(&counts, sharer->pass->result);
-		if (full_alloc_groups_add(sharer->full, window, i, end, target.error)) {
+		if (full_alloc_groups_add(sharer->pass->xfs.full, window, i, end, target.error)) {
 			leave_full_groups(sharer);
 			return true;
 		}

@@ -39,34 +39,46 @@ static void push(ExtentQueue *queue, uint64_t bytenr, const ExtentStep *steps, g
 /* Take from the first @targets, and any number of steps. */
 static GArray *take(ExtentQueue *queue, guint targets, guint ret_targets)
 {
-	GArray *steps = g_array_new(false, false, sizeof(ExtentStep));
+	GArray *all = g_array_new(false, false, sizeof(TakenSteps));
 	const QueueTake limits = {
 		.targets = targets,
 		.steps = 100,
 		.bytes = 100 * MIB,
 		.window_bytes = 16 * MIB,
-		.has_copy = true,
 	};
 
-	g_assert_cmpuint(extent_queue_take(queue, &limits, steps), ==, ret_targets);
-	return steps;
+	g_assert_cmpuint(extent_queue_take(queue, &limits, all), ==, ret_targets);
+	return all;
 }
 
-static void assert_step(const GArray *steps, guint i, uint64_t offset, uint64_t length)
+static void assert_taken(const TakenSteps *taken, uint64_t offset, uint64_t length)
 {
-	const ExtentStep *taken = &g_array_index(steps, ExtentStep, i);
+	g_assert_cmpuint(taken->joined.target_offset, ==, offset);
+	g_assert_cmpuint(taken->joined.length, ==, length);
+	g_assert_true(!taken->alone || taken->alone->length == length);
+}
 
-	g_assert_cmpuint(i, <, steps->len);
-	g_assert_cmpuint(taken->target_offset, ==, offset);
-	g_assert_cmpuint(taken->length, ==, length);
+static void assert_step(const GArray *all, guint i, uint64_t offset, uint64_t length)
+{
+	g_assert_cmpuint(i, <, all->len);
+	assert_taken(&g_array_index(all, TakenSteps, i), offset, length);
 }
 
 /* The first step of the first target is joined with others so that it has this length. */
 static void assert_joined(ExtentQueue *queue, uint64_t offset, uint64_t length)
 {
-	g_autoptr(GArray) steps = take(queue, 1, 1);
+	TakenSteps taken;
 
-	assert_step(steps, 0, offset, length);
+	g_assert_true(extent_queue_take_joined(queue, &taken));
+	g_assert_null(taken.alone);
+	assert_taken(&taken, offset, length);
+}
+
+static void assert_alone(ExtentQueue *queue)
+{
+	TakenSteps taken;
+
+	g_assert_false(extent_queue_take_joined(queue, &taken));
 }
 
 static void test_targets_come_in_the_order_in_which_they_were_added(void)
@@ -117,7 +129,9 @@ static void test_what_goes_on_in_one_file_only_is_not_joined(void)
 
 		push(queue, 1, &first, 1);
 		push(queue, 2, &others[i], 1);
-		assert_joined(queue, 0, 4 * KIB);
+		assert_alone(queue);
+		/* What was not taken may be taken later. */
+		assert_alone(queue);
 	}
 }
 
@@ -207,6 +221,7 @@ static void test_a_target_without_steps_has_nothing_to_take(void)
 	g_autoptr(GArray) steps = NULL;
 
 	push(queue, 1, NULL, 0);
+	assert_alone(queue);
 	steps = take(queue, 8, 1);
 	g_assert_cmpuint(steps->len, ==, 0);
 }
@@ -241,7 +256,7 @@ static void test_no_more_is_taken_than_the_limits_allow(void)
 		.targets = 8, .steps = 1, .bytes = 100 * MIB, .window_bytes = 16 * MIB
 	};
 	g_autoptr(ExtentQueue) queue = extent_queue_new();
-	g_autoptr(GArray) steps = g_array_new(false, false, sizeof(ExtentStep));
+	g_autoptr(GArray) steps = g_array_new(false, false, sizeof(TakenSteps));
 
 	push(queue, 1, first, 2);
 	push(queue, 2, second, 1);
@@ -254,25 +269,23 @@ static void test_no_more_is_taken_than_the_limits_allow(void)
 	g_assert_cmpuint(steps->len, ==, 2);
 }
 
-static void test_what_needs_a_copy_is_taken_when_that_is_there(void)
+static void test_what_needs_a_copy_is_taken_with_it_only(void)
 {
 	g_autoptr(ExtentQueue) queue = extent_queue_new();
 	g_autoptr(GArray) copied = g_array_new(false, true, sizeof(ExtentStep));
 	g_autoptr(GArray) parts = g_array_new(false, true, sizeof(CopyPart));
 	g_autoptr(GArray) none = g_array_new(false, false, sizeof(uint64_t));
-	g_autoptr(GArray) steps = g_array_new(false, false, sizeof(ExtentStep));
-	QueueTake limits = { .targets = 1, .steps = 8, .bytes = MIB, .window_bytes = MIB };
+	const ExtentStep steps[] = { copy_step(0, 4 * KIB, 4 * KIB),
+				     copy_step(4 * KIB, 8 * KIB, 8 * KIB) };
+	g_autoptr(GArray) taken = NULL;
 	Object target = { .id = 9 };
 
-	g_array_set_size(copied, 1);
-	g_array_index(copied, ExtentStep, 0).from = STEP_FROM_COPY;
+	g_array_append_vals(copied, steps, G_N_ELEMENTS(steps));
 	g_array_set_size(parts, 1);
 	extent_queue_push(queue, &target, copied, parts, none, none);
-	g_assert_cmpuint(extent_queue_take(queue, &limits, steps), ==, 1);
-	g_assert_cmpuint(steps->len, ==, 0);
-	limits.has_copy = true;
-	g_assert_cmpuint(extent_queue_take(queue, &limits, steps), ==, 1);
-	g_assert_cmpuint(steps->len, ==, 1);
+	taken = take(queue, 1, 1);
+	g_assert_cmpuint(taken->len, ==, 0);
+	assert_joined(queue, 0, 12 * KIB);
 }
 
 static bool is_done(const PlannedTarget *planned, guint i)
@@ -296,8 +309,8 @@ static void test_what_was_shared_together_is_done_as_far_as_it_went(void)
 	assert_step(steps, 0, 0, 24 * KIB);
 	/* A round may end in the middle of a step, which is then not done. */
 	g_assert_cmpuint(
-		extent_queue_set_done(queue, &g_array_index(steps, ExtentStep, 0), 20 * KIB), ==,
-		16 * KIB);
+		extent_queue_set_done(queue, &g_array_index(steps, TakenSteps, 0).joined, 20 * KIB),
+		==, 16 * KIB);
 
 	one = extent_queue_pop(queue);
 	other = extent_queue_pop(queue);
@@ -360,8 +373,8 @@ int main(int argc, char **argv)
 			test_steps_of_several_targets_are_taken_once);
 	g_test_add_func("/extent-queue/no-more-is-taken-than-the-limits-allow",
 			test_no_more_is_taken_than_the_limits_allow);
-	g_test_add_func("/extent-queue/what-needs-a-copy-is-taken-when-that-is-there",
-			test_what_needs_a_copy_is_taken_when_that_is_there);
+	g_test_add_func("/extent-queue/what-needs-a-copy-is-taken-with-it-only",
+			test_what_needs_a_copy_is_taken_with_it_only);
 	g_test_add_func("/extent-queue/what-was-shared-together-is-done-as-far-as-it-went",
 			test_what_was_shared_together_is_done_as_far_as_it_went);
 	g_test_add_func("/extent-queue/it-is-full-with-many-targets-much-data-or-many-runs",

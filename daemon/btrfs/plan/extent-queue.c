@@ -230,19 +230,40 @@ bool extent_queue_ends_before(const ExtentQueue *queue, const ExtentStep *step)
 }
 
 /* Take @first, of the target at @link, with all that continues it. */
-static ExtentStep take_joined(GList *link, ExtentStep *first)
+static TakenSteps take_joined(GList *link, ExtentStep *first)
 {
-	ExtentStep joined = *first;
+	TakenSteps taken = { *first, first };
 	ExtentStep *step;
 
 	first->is_taken = true;
 	/* Targets of one file come in its order, so continuations mostly come later. */
-	while ((step = find_step(link, &joined, joined.length, false, &link))) {
+	while ((step = find_step(link, &taken.joined, taken.joined.length, false, &link))) {
 		step->is_taken = true;
-		joined.length += step->length;
+		taken.joined.length += step->length;
+		taken.alone = NULL;
 	}
 
-	return joined;
+	return taken;
+}
+
+bool extent_queue_take_joined(ExtentQueue *queue, TakenSteps *ret)
+{
+	GList *head = queue->targets.head;
+	const PlannedTarget *first = head->data;
+
+	for (guint i = 0; i < first->steps->len; i++) {
+		ExtentStep *step = &g_array_index(first->steps, ExtentStep, i);
+
+		if (step->is_done)
+			continue;
+		if (step->is_taken)
+			return false;
+		*ret = take_joined(head, step);
+		step->is_taken = !ret->alone;
+		return !ret->alone;
+	}
+
+	return false;
 }
 
 guint extent_queue_take(ExtentQueue *queue, const QueueTake *limits, GArray *ret)
@@ -252,19 +273,18 @@ guint extent_queue_take(ExtentQueue *queue, const QueueTake *limits, GArray *ret
 
 	for (GList *link = queue->targets.head; link && n < limits->targets; link = link->next) {
 		const PlannedTarget *planned = link->data;
-		bool may_take = planned->parts->len == 0 || limits->has_copy;
 
-		for (guint i = 0; may_take && i < planned->steps->len; i++) {
+		for (guint i = 0; planned->parts->len == 0 && i < planned->steps->len; i++) {
 			ExtentStep *step = &g_array_index(planned->steps, ExtentStep, i);
-			ExtentStep joined;
+			TakenSteps taken;
 
 			if (step->is_taken)
 				continue;
 			if (ret->len >= limits->steps || bytes >= limits->bytes)
 				return n;
-			joined = take_joined(link, step);
-			bytes += MIN(joined.length, limits->window_bytes);
-			g_array_append_val(ret, joined);
+			taken = take_joined(link, step);
+			bytes += MIN(taken.joined.length, limits->window_bytes);
+			g_array_append_val(ret, taken);
 		}
 		n++;
 	}

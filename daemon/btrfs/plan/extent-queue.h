@@ -71,19 +71,30 @@ bool extent_queue_ends_before(const ExtentQueue *queue, const ExtentStep *step);
 
 /* How much to take at a time. */
 typedef struct {
-	guint targets;         /* from the first one on */
+	guint targets;         /* from the first one on; those that need a copy are left out */
 	guint steps;           /* after joining */
 	uint64_t bytes;        /* that the first calls of the steps compare, on one side */
 	uint64_t window_bytes; /* the limit of one call */
-	bool has_copy; /* the first target has the copy that it needs; others that need one are left out */
 } QueueTake;
 
+/* Steps that are shared together. */
+typedef struct {
+	ExtentStep joined; /* all of them as one */
+	ExtentStep *alone; /* the step of the target, borrowed; NULL: they are several */
+} TakenSteps;
+
 /*
- * Append steps of the first targets to @ret (ExtentStep), each joined with all steps that continue it in both files,
+ * Append steps of the first targets to @ret (TakenSteps), each joined with all steps that continue it in both files,
  * of whatever target; and mark them as taken.  Returns the number of targets of which nothing is left to take; it may
  * be 0.
  */
 guint extent_queue_take(ExtentQueue *queue, const QueueTake *limits, GArray *ret);
+
+/*
+ * Take the first undone step of the first target, which has its copy, with all that continues it.  False if nothing
+ * does.
+ */
+bool extent_queue_take_joined(ExtentQueue *queue, TakenSteps *ret);
 
 /* The first @bytes of @joined were shared: mark the steps in them as done.  Returns their bytes. */
 uint64_t extent_queue_set_done(ExtentQueue *queue, const ExtentStep *joined, uint64_t bytes);

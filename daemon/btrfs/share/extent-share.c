@@ -39,6 +39,7 @@ typedef struct {
 	ExtentQueue *planned;
 	StepPool *pool;
 	guint n_ahead;   /* targets whose steps were shared ahead of their turn */
+	GArray *results; /* SharedStep: of steps that failed then */
 	TargetCopy copy; /* of the first of them */
 } ExtentSharer;
 
@@ -75,23 +76,22 @@ static bool note_difference(ExtentSharer *sharer, const Object *target, const Ex
 }
 
 /* Have the kernel share one step. */
-static SharedStep share_opened(ExtentSharer *sharer, const ExtentStep *step, const StepFiles *files)
+static SharedStep share_step(ExtentSharer *sharer, const ExtentStep *step, const StepFiles *files)
 {
 	SharedStep shared = step_sharer_share(sharer->step_sharer, step, files);
 
 	step_sharer_note(sharer->step_sharer, step, &shared);
 	extent_plan_note_sharing(sharer->plan);
 	sharer->copy.is_kept |= step->from == STEP_FROM_COPY && shared.done > 0;
+	extent_outcome_note_shared(sharer->pass, shared.done, shared.outcome == DEDUPE_SAME);
 	return shared;
 }
 
-/* Share one step of @target.  If this fails, the target is skipped. */
-static bool run_opened(ExtentSharer *sharer, const Object *target, const ExtentStep *step,
-		       const StepFiles *files, StepOutcome *ret, GError **error)
+/* Go on as @shared says how far a step of @target was shared.  If this failed, the target is skipped. */
+static bool take_result(ExtentSharer *sharer, const Object *target, const ExtentStep *step,
+			SharedStep shared, StepOutcome *ret, GError **error)
 {
-	SharedStep shared = share_opened(sharer, step, files);
-
-	extent_outcome_note_shared(sharer->pass, shared.done, shared.outcome == DEDUPE_SAME);
+	*ret = STEP_LEFT;
 	if (shared.read == READ_SHORT || shared.read == READ_UNREADABLE)
 		extent_outcome_note_skipped(
 			sharer->pass, target,
@@ -118,6 +118,10 @@ static bool run_step(ExtentSharer *sharer, const Object *target, const ExtentSte
 	StepFiles files;
 	ChecksumTrust trust = CHECKSUM_TRUST_YES;
 
+	if (step->result)
+		return take_result(sharer, target, step,
+				   g_array_index(sharer->results, SharedStep, step->result - 1),
+				   ret, error);
 	/* The source may have differed since the step was planned. */
 	if (step->from != STEP_FROM_COPY &&
 	    !checksum_trust_ask(sharer->pass, &stamp, &step->source_extent, step->is_whole, &trust,
@@ -129,7 +133,8 @@ static bool run_step(ExtentSharer *sharer, const Object *target, const ExtentSte
 
 	unopened = step_sharer_open(sharer->step_sharer, step, sharer->copy.copy, &files, &reason);
 	if (!unopened)
-		return run_opened(sharer, target, step, &files, ret, error);
+		return take_result(sharer, target, step, share_step(sharer, step, &files), ret,
+				   error);
 
 	extent_outcome_note_skipped(sharer->pass, target, reason, unopened);
 	return true;
@@ -372,8 +377,8 @@ static bool execute(ExtentSharer *sharer, PlannedTarget *planned, GError **error
 static bool execute_next(ExtentSharer *sharer, guint most, GError **error)
 {
 	g_autoptr(PlannedTarget) planned = NULL;
-	StepBatch batch = { sharer->pass, sharer->files, sharer->planned, sharer->step_sharer,
-			    sharer->pool };
+	StepBatch batch = { sharer->pass,        sharer->files, sharer->planned,
+			    sharer->step_sharer, sharer->pool,  sharer->results };
 	bool has_copy, done;
 
 	if (!metadata_watch_look_when_due(sharer->pass, &sharer->reserve_usec, error))
@@ -395,6 +400,8 @@ static bool execute_next(ExtentSharer *sharer, guint most, GError **error)
 	done = !has_copy || execute(sharer, planned, error);
 	if (pass_checkpoint(sharer->pass))
 		deferred_extents_end_intent(sharer->pass->btrfs.deferred, &planned->extent);
+	if (extent_queue_is_empty(sharer->planned))
+		g_array_set_size(sharer->results, 0);
 	target_copy_give_back(&sharer->copy, sharer->pass, planned);
 	planned_target_release(planned, sharer->files);
 	target_copy_drop(&sharer->copy, sharer->pass);
@@ -570,6 +577,7 @@ bool extents_share(Pass *pass, ExtentSums *sums, ObjectTable *table, RunOrder *o
 	g_autoptr(RoleSwap) swap = role_swap_new(pass, table, other);
 	g_autoptr(GArray) runs = g_array_new(false, false, sizeof(Run));
 	g_autoptr(ExtentQueue) planned = extent_queue_new();
+	g_autoptr(GArray) results = g_array_new(false, false, sizeof(SharedStep));
 	ExtentSharer sharer = {
 		.pass = pass,
 		.table = table,
@@ -582,6 +590,7 @@ bool extents_share(Pass *pass, ExtentSums *sums, ObjectTable *table, RunOrder *o
 		.round = round,
 		.planned = planned,
 		.pool = pool,
+		.results = results,
 	};
 
 	return share_all(&sharer, order, error) && object_table_take_error(table, error);

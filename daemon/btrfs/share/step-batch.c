@@ -9,7 +9,8 @@
 
 typedef struct {
 	StepJob job;
-	bool is_put; /* its files opened */
+	ExtentStep *alone; /* as TakenSteps */
+	bool is_put;       /* its files opened */
 	FetchedAhead target;
 	FetchedAhead source;
 } BatchStep;
@@ -29,35 +30,42 @@ static bool open_files(const StepBatch *batch, const ExtentCopy *copy, BatchStep
 }
 
 /* Put the result on record. */
-static void note(const StepBatch *batch, const StepJob *job)
+static void note(const StepBatch *batch, const BatchStep *at)
 {
-	const SharedStep *shared = &job->shared;
-	uint64_t done = extent_queue_set_done(batch->queue, &job->step, shared->done);
+	const SharedStep *shared = &at->job.shared;
+	const ExtentStep *step = &at->job.step;
+	uint64_t done = extent_queue_set_done(batch->queue, step, shared->done);
 
-	step_sharer_note(batch->sharer, &job->step, shared);
-	if (shared->outcome == DEDUPE_DIFFERS)
-		batch->pass->result->wasted_bytes +=
-			step_compared_bytes(&job->step, shared->length);
+	step_sharer_note(batch->sharer, step, shared);
+	/* That of a step alone is counted in the turn of its target. */
+	if (shared->outcome == DEDUPE_DIFFERS && !at->alone)
+		batch->pass->result->wasted_bytes += step_compared_bytes(step, shared->length);
+	if (at->alone && done == 0) {
+		g_array_append_val(batch->results, at->job.shared);
+		at->alone->result = batch->results->len;
+		done = shared->done;
+	}
 	extent_outcome_note_shared(batch->pass, done, done > 0);
 }
 
-/* Returns whether any part of @copy is used now. */
-static bool share_all(const StepBatch *batch, const ExtentCopy *copy, const GArray *steps)
+/* Share @taken (TakenSteps). */
+static bool share_all(const StepBatch *batch, const ExtentCopy *copy, const GArray *taken)
 {
-	g_autofree BatchStep *all = g_new0(BatchStep, steps->len);
+	g_autofree BatchStep *all = g_new0(BatchStep, taken->len);
 	bool is_used = false;
 
-	for (guint i = 0; i < steps->len && pass_checkpoint(batch->pass); i++) {
-		all[i].job.step = g_array_index(steps, ExtentStep, i);
+	for (guint i = 0; i < taken->len && pass_checkpoint(batch->pass); i++) {
+		all[i].job.step = g_array_index(taken, TakenSteps, i).joined;
+		all[i].alone = g_array_index(taken, TakenSteps, i).alone;
 		all[i].is_put = open_files(batch, copy, &all[i]);
 		if (all[i].is_put)
 			step_pool_put(batch->pool, &all[i].job);
 	}
 	step_pool_wait(batch->pool);
 
-	for (guint i = 0; i < steps->len; i++) {
+	for (guint i = 0; i < taken->len; i++) {
 		if (all[i].is_put) {
-			note(batch, &all[i].job);
+			note(batch, &all[i]);
 			is_used |= all[i].job.step.from == STEP_FROM_COPY &&
 				   all[i].job.shared.done > 0;
 		}
@@ -68,40 +76,39 @@ static bool share_all(const StepBatch *batch, const ExtentCopy *copy, const GArr
 	return is_used;
 }
 
-/* *ret_is_used: whether any part of @copy is used now. */
-static guint share(const StepBatch *batch, const ExtentCopy *copy, guint n_targets,
-		   bool *ret_is_used)
+bool step_batch_share_first(const StepBatch *batch, const ExtentCopy *copy)
 {
-	g_autoptr(GArray) steps = g_array_new(false, false, sizeof(ExtentStep));
+	g_autoptr(GArray) taken = g_array_new(false, false, sizeof(TakenSteps));
+	TakenSteps joined;
+
+	if (batch->pass->result->shared.differed > 0 ||
+	    !extent_queue_take_joined(batch->queue, &joined))
+		return false;
+
+	g_array_append_val(taken, joined);
+	return share_all(batch, copy, taken);
+}
+
+guint step_batch_share(const StepBatch *batch, guint n_targets)
+{
+	g_autoptr(GArray) taken = g_array_new(false, false, sizeof(TakenSteps));
 	QueueTake limits = {
 		.targets = n_targets,
 		.steps = BATCH_STEPS,
 		.bytes = checksum_trust_batch_bytes(batch->pass),
 		.window_bytes = atomic_load(&batch->pass->window_bytes),
-		.has_copy = copy,
 	};
 	guint n;
 
-	*ret_is_used = false;
 	if (batch->pass->result->shared.differed > 0)
 		return 1;
+	if (!checksum_trust_is_full(batch->pass)) {
+		if (extent_queue_first(batch->queue)->parts->len == 0)
+			step_batch_share_first(batch, NULL);
+		return 1;
+	}
 
-	n = extent_queue_take(batch->queue, &limits, steps);
-	*ret_is_used = share_all(batch, copy, steps);
+	n = extent_queue_take(batch->queue, &limits, taken);
+	share_all(batch, NULL, taken);
 	return MAX(n, 1);
-}
-
-guint step_batch_share(const StepBatch *batch, guint n_targets)
-{
-	bool no_copy;
-
-	return share(batch, NULL, checksum_trust_is_full(batch->pass) ? n_targets : 1, &no_copy);
-}
-
-bool step_batch_share_first(const StepBatch *batch, const ExtentCopy *copy)
-{
-	bool is_used;
-
-	share(batch, copy, 1, &is_used);
-	return is_used;
 }

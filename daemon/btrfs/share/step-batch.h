@@ -8,8 +8,9 @@
  * StepBatch - shares steps of queued targets ahead of their turn: each together with all that continues it, and
  * several at a time.
  *
- * A step that is shared is done.  One that fails is tried alone in the turn of its target, which tells the target to
- * blame.  Nothing is shared ahead once data with equal checksums differed.
+ * A step that is shared is done.  If several were shared together and that fails, they are tried alone in the turns of
+ * their targets, which tells the target to blame.  The result of a step that was tried alone is kept for that turn.
+ * Nothing is shared ahead once data with equal checksums differed.
  *
  * Thread: the filesystem's worker.
  */
@@ -19,13 +20,14 @@ typedef struct {
 	ExtentQueue *queue;
 	StepSharer *sharer;
 	StepPool *pool;
+	GArray *results; /* SharedStep, by ExtentStep.result */
 } StepBatch;
 
 /*
- * Share steps of the first @n_targets, except those that need a copy.  Returns the number of targets whose turn may
- * come now, at least 1.
+ * Share steps of the first @n_targets, except those that need a copy.  As long as little was compared, only joined
+ * ones of the first target.  Returns the number of targets whose turn may come now, at least 1.
  */
 guint step_batch_share(const StepBatch *batch, guint n_targets);
 
-/* Share the steps of the first target, which has its @copy.  Returns whether any part of the copy is used now. */
+/* Share the first joined steps of the first target, which has its @copy.  Returns whether any of the copy is used. */
 bool step_batch_share_first(const StepBatch *batch, const ExtentCopy *copy);

@@ -62,9 +62,9 @@ class Scene:
 
 
 def shared_by(run):
-    """What was shared; not in how many calls, since memory may be short for a moment."""
+    """What was shared; not in how many pieces, since what others drop from memory cuts them."""
     return {name: number for name, number in run.filesystem["shared"].items()
-            if name not in ("calls", "short_rounds")}
+            if name not in ("runs", "calls", "short_rounds")}
 
 
 def fill(filesystem, find):
