@@ -123,16 +123,14 @@ class LoopFilesystem:
         self.mount()
 
     def _attach(self):
-        command = ["losetup", "--find", "--show", self.image]
         try:
-            return _run(*command, "--direct-io=on")
-        except CommandFailed:
-            # The image lies on a filesystem without direct I/O.
-            self._detach()
-        try:
-            return _run(*command)
+            device = _run("losetup", "--find", "--show", self.image)
         except CommandFailed as failure:
             raise FilesystemUnavailable(str(failure)) from failure
+        # The image may lie on a filesystem without direct I/O.
+        with contextlib.suppress(CommandFailed):
+            _run("losetup", "--direct-io=on", device)
+        return device
 
     def _mkfs_command(self):
         """The mkfs of the kind, with a default that the caller's own word on it replaces."""
