@@ -422,6 +422,18 @@ static bool join_pairs(Matcher *matcher, GError **error)
 	return true;
 }
 
+/* Whether the list of equal objects is brought up to date; else its readers look at the objects it does not cover. */
+static bool updates_list(const Pass *pass)
+{
+	const PassResult *result = pass->result;
+	uint32_t n_unsettled =
+		hash_store_next_object(pass->store) - hash_store_settled_below(pass->store);
+
+	/* A pass that found nothing new writes nothing. */
+	return result->files.new + result->files.changed + result->files.read > 0 ||
+	       n_unsettled > EQUAL_LIST_LOOSE_MOST / 4;
+}
+
 bool match_all(Pass *pass, ObjectTable *table, FileOpener *opener, Sorter *runs,
 	       uint64_t *ret_blocks, GError **error)
 {
@@ -445,7 +457,9 @@ bool match_all(Pass *pass, ObjectTable *table, FileOpener *opener, Sorter *runs,
 		return false;
 
 	g_clear_pointer(&groups, groups_close);
-	if (!hash_store_update_equal_list(pass->store, error) || !join_pairs(&matcher, error))
+	if (updates_list(pass) && !hash_store_update_equal_list(pass->store, error))
+		return false;
+	if (!join_pairs(&matcher, error))
 		return false;
 
 	*ret_blocks = matcher.run_blocks;

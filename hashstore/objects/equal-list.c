@@ -360,9 +360,6 @@ static bool take_notes(HashStore *store, Sorter *notes, uint64_t below, uint32_t
 	g_autoptr(EqualTop) added = NULL;
 	uint64_t bound;
 
-	/* Readers look at a few new objects one by one, so a pass with nothing to do need not write. */
-	if (covered_below < below + EQUAL_LIST_LOOSE_MOST / 4)
-		return true;
 	if (!hash_store_get_number(store, NOTE_BOUND, &bound, error) ||
 	    !add_passed_over(store, below, error))
 		return false;

@@ -292,31 +292,27 @@ static void test_random_stores_answer_as_all_objects_do(void)
 	}
 }
 
-/* Passes add new objects to the list when there are many, and then do not read all objects. */
-static void test_new_objects_are_added_together(void)
+/* A pass with few new objects adds them to the list, and does not read all objects. */
+static void test_few_new_objects_are_added(void)
 {
 	GError *error = NULL;
 	uint64_t before, after;
-	unsigned n_added = 0;
 	World world;
 
 	world_open(&world, "XFS", 600);
 	change_some(&world, INODES, 0);
 	pass(&world);
-	for (int round = 0; round < 12; round++) {
+	for (int round = 0; round < 5; round++) {
 		check(hash_store_get_number(world.store, "equal-groups-below", &before, &error),
 		      &error);
-		change_some(&world, 400, 50);
+		change_some(&world, 50, 50);
 		pass(&world);
 		check(hash_store_get_number(world.store, "equal-groups-below", &after, &error),
 		      &error);
-		if (after != before) {
-			g_assert_cmpuint(after + 1, ==, hash_store_next_object(world.store));
-			n_added++;
-		}
+		g_assert_cmpuint(after, >=, before + 50);
+		g_assert_cmpuint(after + 1, ==, hash_store_next_object(world.store));
 		assert_all_same(&world);
 	}
-	g_assert_cmpuint(n_added, ==, 2);
 	world_close(&world);
 }
 
@@ -384,7 +380,7 @@ int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/equal-list/random", test_random_stores_answer_as_all_objects_do);
-	g_test_add_func("/equal-list/few", test_new_objects_are_added_together);
+	g_test_add_func("/equal-list/few", test_few_new_objects_are_added);
 	g_test_add_func("/equal-list/beyond", test_groups_beyond_the_list_follow);
 	g_test_add_func("/equal-list/earlier-version",
 			test_a_store_of_an_earlier_version_is_answered_and_then_listed);
