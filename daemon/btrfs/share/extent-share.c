@@ -433,7 +433,8 @@ static bool execute_surplus(ExtentSharer *sharer, GError **error)
 	       (has_surplus(sharer) || extent_queue_length(sharer->planned) > rest)) {
 		guint length = extent_queue_length(sharer->planned);
 
-		if (!execute_next(sharer, length > rest ? length - rest : 1, error))
+		if (!execute_next(sharer, length > rest ? length - rest : 1, error) ||
+		    !pass_commit_when_due(sharer->pass, error))
 			return false;
 	}
 

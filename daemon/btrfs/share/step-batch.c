@@ -102,7 +102,8 @@ guint step_batch_share(const StepBatch *batch, guint n_targets)
 
 	if (batch->pass->result->shared.differed > 0)
 		return 1;
-	if (!checksum_trust_is_full(batch->pass)) {
+	/* Under a limit, threads would only wait for each other, and the store for its next commit. */
+	if (!checksum_trust_is_full(batch->pass) || throttle_is_limited(batch->pass->throttle)) {
 		if (extent_queue_first(batch->queue)->parts->len == 0)
 			step_batch_share_first(batch, NULL);
 		return 1;
