@@ -571,7 +571,7 @@ bool extents_share(Pass *pass, ExtentSums *sums, ObjectTable *table, RunOrder *o
 {
 	g_autoptr(ExtentFiles) files = extent_files_new(pass);
 	g_autoptr(StepSharer) step_sharer = step_sharer_new(pass, files);
-	g_autoptr(StepPool) pool = step_pool_new(pass, files);
+	g_autoptr(StepPool) pool = step_pool_new(pass, files, step_sharer);
 	g_autoptr(ExtentRefs) refs = extent_refs_new(pass->filesystem->fd, pass->btrfs.ref_bound);
 	g_autoptr(ExtentPlan) plan = extent_plan_new(pass, sums, table, files);
 	g_autoptr(ExtentPlan) other = extent_plan_new(pass, sums, table, files);

@@ -22,7 +22,7 @@ struct StepPool {
 	Pass *pass;
 	unsigned n_sharers;
 	Sharer *sharers;
-	StepSharer *own; /* of the owner */
+	StepSharer *own; /* of the owner, borrowed */
 	Receiver *done;  /* of StepJob */
 
 	/* Thread: the owner. */
@@ -165,12 +165,12 @@ static void start_threads(StepPool *pool, ExtentFiles *files)
 	}
 }
 
-StepPool *step_pool_new(Pass *pass, ExtentFiles *files)
+StepPool *step_pool_new(Pass *pass, ExtentFiles *files, StepSharer *own)
 {
 	StepPool *pool = g_new0(StepPool, 1);
 
 	pool->pass = pass;
-	pool->own = step_sharer_new(pass, files);
+	pool->own = own;
 	pthread_mutex_init(&pool->mutex, NULL);
 	pthread_cond_init(&pool->has_work, NULL);
 	g_queue_init(&pool->waiting);
@@ -207,7 +207,6 @@ void step_pool_free(StepPool *pool)
 	g_hash_table_unref(pool->in_use);
 	pthread_cond_destroy(&pool->has_work);
 	pthread_mutex_destroy(&pool->mutex);
-	step_sharer_free(pool->own);
 	g_free(pool);
 }
 

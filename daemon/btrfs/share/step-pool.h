@@ -26,8 +26,11 @@ typedef struct {
 	SharedStep shared;
 } StepJob;
 
-/* The threads of @pass (IoParallelism); if it has one, or none can be started, the owner shares the steps itself. */
-StepPool *step_pool_new(Pass *pass, ExtentFiles *files);
+/*
+ * The threads of @pass (IoParallelism).  All is borrowed.  If there is to be one, or none can be started, the owner
+ * shares the steps itself, with @own.
+ */
+StepPool *step_pool_new(Pass *pass, ExtentFiles *files, StepSharer *own);
 
 /* Ends the threads, and adds the bytes that they read to the result of the pass.  Accepts NULL. */
 void step_pool_free(StepPool *pool);
