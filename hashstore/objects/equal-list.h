@@ -13,7 +13,7 @@
  * objects are those that no anchor leads to, as they have nothing but zeros: readers look at each.  The list
  * covers the objects below one id; readers look at each of the others, too.
  *
- * A new store has an empty list, and each pass adds what groups_next() met.
+ * A new store has an empty list, and each pass that finds something new adds what groups_next() met.
  *
  * Thread: the owner's of the store.
  */
