@@ -18,6 +18,7 @@ import harness
 import oracle
 from content import MIB
 from harness import FIND, settle
+from service import wait_until
 
 
 class Pair:
@@ -146,6 +147,11 @@ def test_the_service_works_on_both_and_knows_them_after_a_restart(pair, service)
     assert f"{pair.copy} is a copy" in service.log()
 
 
+def status(service, tree):
+    (row,) = json.loads(service.tell("status", "--json", tree))["filesystems"]
+    return row
+
+
 @pytest.mark.parametrize("kind", ["xfs"])
 def test_the_only_one_goes_by_the_uuid_in_its_superblock(filesystem, tree, service):
     uuid = subprocess.run(["blkid", "-p", "-s", "UUID", "-o", "value", filesystem.device], check=True,
@@ -157,9 +163,9 @@ def test_the_only_one_goes_by_the_uuid_in_its_superblock(filesystem, tree, servi
     service.start()
     for name in (uuid, f"UUID={uuid}"):
         service.tell("pause", name)
-        (row,) = json.loads(service.tell("status", "--json", tree))["filesystems"]
-        assert row["wait_reason"] == "paused"
-        assert row["uuid"] != uuid
+        # The first pass may still be ending.
+        wait_until(lambda: status(service, tree)["wait_reason"] == "paused", service.log)
+        assert status(service, tree)["uuid"] != uuid
         service.tell("resume", name)
 
 
