@@ -102,8 +102,12 @@ guint step_batch_share(const StepBatch *batch, guint n_targets)
 
 	if (batch->pass->result->shared.differed > 0)
 		return 1;
-	/* Under a limit, threads would only wait for each other, and the store for its next commit. */
-	if (!checksum_trust_is_full(batch->pass) || throttle_is_limited(batch->pass->throttle)) {
+	/*
+	 * Under a limit, threads would only wait for each other, and the store for its next commit.  If memory does not
+	 * hold one window, it does not hold several.
+	 */
+	if (!checksum_trust_is_full(batch->pass) || limits.window_bytes < DEDUPE_ROUND_BYTES ||
+	    throttle_is_limited(batch->pass->throttle)) {
 		if (extent_queue_first(batch->queue)->parts->len == 0)
 			step_batch_share_first(batch, NULL);
 		return 1;
