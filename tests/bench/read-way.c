@@ -372,7 +372,7 @@ static const Way ways[] = {
 
 static double busy_seconds(void)
 {
-	unsigned long long user, nice, system, idle, wait, irq, softirq;
+	unsigned long long user = 0, nice = 0, system = 0, idle, wait, irq = 0, softirq = 0;
 	FILE *stat = fopen("/proc/stat", "r");
 
 	if (!stat || fscanf(stat, "cpu %llu %llu %llu %llu %llu %llu %llu", &user, &nice, &system,

@@ -74,7 +74,7 @@ static void test_what_may_be_kept_is_not_read_directly_until_memory_is_short(voi
 {
 	g_autoptr(Fixture) fixture = fixture_new(0);
 	g_autoptr(PageCacheBudget) kept = page_cache_budget_new(is_free);
-	g_auto(Fd) fd = create_cold_hole(fixture, 12 * WINDOW);
+	g_auto(Fd) fd G_GNUC_UNUSED = create_cold_hole(fixture, 12 * WINDOW);
 	g_autoptr(FileReader) reader = open_reader(fixture, 12 * WINDOW);
 
 	memory_is_free = true;
@@ -111,7 +111,7 @@ static void test_small_files_and_compressed_data_are_not_read_directly(void)
 static void test_what_is_read_directly_is_charged(void)
 {
 	g_autoptr(Fixture) fixture = fixture_new(MIB);
-	g_auto(Fd) fd = create_cold(fixture, 2 * MIB);
+	g_auto(Fd) fd G_GNUC_UNUSED = create_cold(fixture, 2 * MIB);
 	g_autoptr(FileReader) reader = open_direct_reader(fixture, 2 * MIB);
 	uint8_t *buffer = direct_buffer(MIB);
 
