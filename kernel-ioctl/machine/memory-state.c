@@ -15,8 +15,9 @@ static bool find_number(const char *text, const char *name, uint64_t *ret)
 	char *end;
 
 	while (text && !(strncmp(text, name, length) == 0 && strchr(": \t", text[length]))) {
-		text = strchr(text, '\n');
-		text += text != NULL;
+		const char *end_of_line = strchr(text, '\n');
+
+		text = end_of_line ? end_of_line + 1 : NULL;
 	}
 	if (!text || !text[length])
 		return false;
