@@ -269,6 +269,31 @@ static void test_no_more_is_taken_than_the_limits_allow(void)
 	g_assert_cmpuint(steps->len, ==, 2);
 }
 
+/* Ten files show all of the target: if it differs in the first one, the others are not compared. */
+static void test_references_to_one_extent_count_once(void)
+{
+	ExtentStep steps[10];
+	QueueTake limits = {
+		.targets = 8, .steps = 100, .bytes = 2 * MIB, .window_bytes = 16 * MIB
+	};
+	g_autoptr(ExtentQueue) queue = extent_queue_new();
+	g_autoptr(GArray) taken = g_array_new(false, false, sizeof(TakenSteps));
+
+	for (guint number = 0; number < 3; number++) {
+		for (guint i = 0; i < G_N_ELEMENTS(steps); i++) {
+			steps[i] = step(0, number * 8 * MIB, MIB);
+			steps[i].target.inode = 1000 * number + i;
+		}
+		push_with_runs(queue, number + 1, MIB, steps, G_N_ELEMENTS(steps), 0);
+	}
+
+	g_assert_cmpuint(extent_queue_take(queue, &limits, taken), ==, 2);
+	g_assert_cmpuint(taken->len, ==, 20);
+	for (guint i = 0; i < taken->len; i++)
+		g_assert_cmpuint(g_array_index(taken, TakenSteps, i).first, ==, i / 10 * 10);
+}
+
+/* The other steps of such a target are shared before. */
 static void test_what_needs_a_copy_is_taken_with_it_only(void)
 {
 	g_autoptr(ExtentQueue) queue = extent_queue_new();
@@ -276,7 +301,7 @@ static void test_what_needs_a_copy_is_taken_with_it_only(void)
 	g_autoptr(GArray) parts = g_array_new(false, true, sizeof(CopyPart));
 	g_autoptr(GArray) none = g_array_new(false, false, sizeof(uint64_t));
 	const ExtentStep steps[] = { copy_step(0, 4 * KIB, 4 * KIB),
-				     copy_step(4 * KIB, 8 * KIB, 8 * KIB) };
+				     copy_step(4 * KIB, 8 * KIB, 8 * KIB), step(MIB, 0, KIB) };
 	g_autoptr(GArray) taken = NULL;
 	Object target = { .id = 9 };
 
@@ -284,7 +309,8 @@ static void test_what_needs_a_copy_is_taken_with_it_only(void)
 	g_array_set_size(parts, 1);
 	extent_queue_push(queue, &target, copied, parts, none, none);
 	taken = take(queue, 1, 1);
-	g_assert_cmpuint(taken->len, ==, 0);
+	g_assert_cmpuint(taken->len, ==, 1);
+	assert_taken(&g_array_index(taken, TakenSteps, 0), MIB, KIB);
 	assert_joined(queue, 0, 12 * KIB);
 }
 
@@ -373,6 +399,8 @@ int main(int argc, char **argv)
 			test_steps_of_several_targets_are_taken_once);
 	g_test_add_func("/extent-queue/no-more-is-taken-than-the-limits-allow",
 			test_no_more_is_taken_than_the_limits_allow);
+	g_test_add_func("/extent-queue/references-to-one-extent-count-once",
+			test_references_to_one_extent_count_once);
 	g_test_add_func("/extent-queue/what-needs-a-copy-is-taken-with-it-only",
 			test_what_needs_a_copy_is_taken_with_it_only);
 	g_test_add_func("/extent-queue/what-was-shared-together-is-done-as-far-as-it-went",

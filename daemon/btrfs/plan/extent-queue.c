@@ -232,7 +232,7 @@ bool extent_queue_ends_before(const ExtentQueue *queue, const ExtentStep *step)
 /* Take @first, of the target at @link, with all that continues it. */
 static TakenSteps take_joined(GList *link, ExtentStep *first)
 {
-	TakenSteps taken = { *first, first };
+	TakenSteps taken = { *first, first, 0 };
 	ExtentStep *step;
 
 	first->is_taken = true;
@@ -266,6 +266,18 @@ bool extent_queue_take_joined(ExtentQueue *queue, TakenSteps *ret)
 	return false;
 }
 
+/* The bytes that are compared in vain if @taken differs.  @left_bytes of its target are not counted yet. */
+static uint64_t at_stake(const TakenSteps *taken, const QueueTake *limits, uint64_t *left_bytes)
+{
+	uint64_t bytes = MIN(taken->joined.length, limits->window_bytes);
+
+	if (!taken->alone)
+		return bytes;
+	bytes = MIN(bytes, *left_bytes);
+	*left_bytes -= bytes;
+	return bytes;
+}
+
 guint extent_queue_take(ExtentQueue *queue, const QueueTake *limits, GArray *ret)
 {
 	uint64_t bytes = 0;
@@ -273,17 +285,21 @@ guint extent_queue_take(ExtentQueue *queue, const QueueTake *limits, GArray *ret
 
 	for (GList *link = queue->targets.head; link && n < limits->targets; link = link->next) {
 		const PlannedTarget *planned = link->data;
+		/* References to one extent differ only together. */
+		uint64_t left_bytes = planned->extent.size_bytes;
+		guint first = ret->len;
 
-		for (guint i = 0; planned->parts->len == 0 && i < planned->steps->len; i++) {
+		for (guint i = 0; i < planned->steps->len; i++) {
 			ExtentStep *step = &g_array_index(planned->steps, ExtentStep, i);
 			TakenSteps taken;
 
-			if (step->is_taken)
+			if (step->is_taken || step->from == STEP_FROM_COPY)
 				continue;
-			if (ret->len >= limits->steps || bytes >= limits->bytes)
+			if (ret->len >= limits->steps || (bytes >= limits->bytes && left_bytes > 0))
 				return n;
 			taken = take_joined(link, step);
-			bytes += MIN(taken.joined.length, limits->window_bytes);
+			taken.first = first;
+			bytes += at_stake(&taken, limits, &left_bytes);
 			g_array_append_val(ret, taken);
 		}
 		n++;

@@ -71,9 +71,10 @@ bool extent_queue_ends_before(const ExtentQueue *queue, const ExtentStep *step);
 
 /* How much to take at a time. */
 typedef struct {
-	guint targets;         /* from the first one on; those that need a copy are left out */
-	guint steps;           /* after joining */
-	uint64_t bytes;        /* that the first calls of the steps compare, on one side */
+	guint targets; /* from the first one on; what needs a copy is left out */
+	guint steps;   /* after joining */
+	uint64_t
+		bytes; /* that are compared in vain if the targets differ; at most a call of each step */
 	uint64_t window_bytes; /* the limit of one call */
 } QueueTake;
 
@@ -81,6 +82,7 @@ typedef struct {
 typedef struct {
 	ExtentStep joined; /* all of them as one */
 	ExtentStep *alone; /* the step of the target, borrowed; NULL: they are several */
+	guint first;       /* the index of the first steps of the same target */
 } TakenSteps;
 
 /*

@@ -34,8 +34,12 @@ static void note(const StepBatch *batch, const BatchStep *at)
 {
 	const SharedStep *shared = &at->job.shared;
 	const ExtentStep *step = &at->job.step;
-	uint64_t done = extent_queue_set_done(batch->queue, step, shared->done);
+	uint64_t done;
 
+	/* It is tried alone, in the turn of its target. */
+	if (at->job.is_left)
+		return;
+	done = extent_queue_set_done(batch->queue, step, shared->done);
 	step_sharer_note(batch->sharer, step, shared);
 	/* That of a step alone is counted in the turn of its target. */
 	if (shared->outcome == DEDUPE_DIFFERS && !at->alone)
@@ -52,11 +56,15 @@ static void note(const StepBatch *batch, const BatchStep *at)
 static bool share_all(const StepBatch *batch, const ExtentCopy *copy, const GArray *taken)
 {
 	g_autofree BatchStep *all = g_new0(BatchStep, taken->len);
+	g_autofree bool *differs = g_new0(bool, taken->len);
 	bool is_used = false;
 
 	for (guint i = 0; i < taken->len && pass_checkpoint(batch->pass); i++) {
-		all[i].job.step = g_array_index(taken, TakenSteps, i).joined;
-		all[i].alone = g_array_index(taken, TakenSteps, i).alone;
+		const TakenSteps *steps = &g_array_index(taken, TakenSteps, i);
+
+		all[i].job.step = steps->joined;
+		all[i].job.differs = steps->alone ? &differs[steps->first] : NULL;
+		all[i].alone = steps->alone;
 		all[i].is_put = open_files(batch, copy, &all[i]);
 		if (all[i].is_put)
 			step_pool_put(batch->pool, &all[i].job);
@@ -113,7 +121,13 @@ guint step_batch_share(const StepBatch *batch, guint n_targets)
 		return 1;
 	}
 
-	n = extent_queue_take(batch->queue, &limits, taken);
-	share_all(batch, NULL, taken);
+	/* The first target may have more steps than a batch. */
+	do {
+		g_array_set_size(taken, 0);
+		n = extent_queue_take(batch->queue, &limits, taken);
+		share_all(batch, NULL, taken);
+	} while (n == 0 && batch->pass->result->shared.differed == 0 &&
+		 pass_checkpoint(batch->pass));
+
 	return MAX(n, 1);
 }

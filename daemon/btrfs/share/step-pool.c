@@ -87,15 +87,27 @@ static StepJob *take_next(StepPool *pool)
 	return NULL;
 }
 
-/* Without the mutex while the step is shared. */
+/* Share the step of @job, unless it would differ.  @mutex, or NULL, is given up while the step is shared. */
+static void share_step(StepSharer *sharer, StepJob *job, pthread_mutex_t *mutex)
+{
+	job->is_left = job->differs && *job->differs;
+	if (job->is_left)
+		return;
+
+	if (mutex)
+		pthread_mutex_unlock(mutex);
+	job->shared = step_sharer_share(sharer, &job->step, &job->files);
+	if (mutex)
+		pthread_mutex_lock(mutex);
+	if (job->differs && job->shared.outcome == DEDUPE_DIFFERS)
+		*job->differs = true;
+}
+
 static void do_job(Sharer *sharer, StepJob *job)
 {
 	StepPool *pool = sharer->pool;
 
-	pthread_mutex_unlock(&pool->mutex);
-	job->shared = step_sharer_share(sharer->sharer, &job->step, &job->files);
-	pthread_mutex_lock(&pool->mutex);
-
+	share_step(sharer->sharer, job, &pool->mutex);
 	disuse(pool, &job->step.target);
 	if (job->step.from == STEP_FROM_PLACE)
 		disuse(pool, &job->step.source);
@@ -213,7 +225,7 @@ void step_pool_free(StepPool *pool)
 void step_pool_put(StepPool *pool, StepJob *job)
 {
 	if (pool->n_sharers == 0) {
-		job->shared = step_sharer_share(pool->own, &job->step, &job->files);
+		share_step(pool->own, job, NULL);
 		return;
 	}
 

@@ -21,9 +21,11 @@ typedef struct {
 	/* Set by the owner before it is put. */
 	ExtentStep step;
 	StepFiles files; /* open until then */
+	bool *differs;   /* of steps that differ only together: one of them did; or NULL */
 
 	/* The result. */
 	SharedStep shared;
+	bool is_left; /* nothing was tried, because another one differed */
 } StepJob;
 
 /*
