@@ -83,9 +83,8 @@ static const char *const skip_advice[SKIP_REASONS] = {
 	[SKIP_MANY_NAMES] =
 		"too many names or too deep to find out which limits apply; limit the pass "
 		"less",
-	[SKIP_CLONES] =
-		"too many references would have to be compared; raise MaxCompare= (btrfs), or "
-		"delete clones and snapshots",
+	[SKIP_CLONES] = "too many references would have to be compared; raise MaxCompare=, or "
+			"delete clones and snapshots",
 };
 
 const char *advice_of_pin(PinCause cause)
@@ -106,7 +105,7 @@ char *advice_of_costs(SkipReason reason, uint64_t bytes, uint64_t costly_bytes)
 	g_autofree char *costs = size_text(costly_bytes);
 	g_autofree char *freed = size_text(bytes);
 
-	return g_strdup_printf("not tried: %s would have to be compared for %s; on btrfs "
+	return g_strdup_printf("not tried: %s would have to be compared for %s; "
 			       "MaxCompare=%" G_GUINT64_FORMAT
 			       " would do it, or delete clones and snapshots",
 			       costs, freed, costly_bytes / bytes + 1);

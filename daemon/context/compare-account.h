@@ -2,6 +2,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /*
@@ -14,16 +15,11 @@
  * A plain value.  Thread: one at a time.
  */
 
-/* Bytes that may be compared per byte freed: two copies, each read once. */
-#define COMPARE_FACTOR UINT64_C(2)
-
-/* Bytes that a pass may compare beyond that. */
+/* Bytes that a pass may compare beyond MaxCompare= times those that it frees. */
 #define COMPARE_SLACK_BYTES (UINT64_C(128) << 20)
 
-/* A block with more references is never freed: the slack is better spent on others. */
-#define CLONE_REFERENCES_MAX 32
-
 typedef struct {
+	uint64_t factor; /* MaxCompare=: bytes that may be compared per byte freed */
 	uint64_t compared_bytes;
 	uint64_t gained_bytes;
 } CompareAccount;
@@ -34,6 +30,9 @@ bool compare_account_allows(const CompareAccount *account, uint64_t cost_bytes,
 
 /* Whether half of the slack is spent: the pass should compare nothing that it does not expect to free. */
 bool compare_account_is_low(const CompareAccount *account);
+
+/* A block with more references is not freed: it would cost more than it may, or the slack is better spent on others. */
+size_t compare_account_most_references(const CompareAccount *account);
 
 /*
  * The bytes to compare in order to redirect @n_references references to @bytes.  The source is read once: it stays

@@ -33,10 +33,9 @@ typedef struct {
 	struct DeferredExtents *deferred;
 	struct ZeroSource *zero_source; /* NULL: zeros are not deduplicated */
 	RemainderAccount remainders;
-	uint64_t compare_factor; /* bytes that may be compared per byte freed */
-	bool snapshots_rotate;   /* read-only ones were deleted since an earlier pass */
-	uint64_t n_revived;      /* extents that were deferred, and are referenced again */
-	uint64_t n_turned;       /* extents that are to be planned for once more */
+	bool snapshots_rotate; /* read-only ones were deleted since an earlier pass */
+	uint64_t n_revived;    /* extents that were deferred, and are referenced again */
+	uint64_t n_turned;     /* extents that are to be planned for once more */
 } BtrfsPass;
 
 /* State of a pass over an XFS filesystem only. */
@@ -74,7 +73,7 @@ typedef struct {
 	ReadOnlySubvolumes *subvolumes;
 	bool keeps_left_out;    /* files excluded by limits, and gone ones, stay in the store */
 	int64_t committed_usec; /* monotonic; when the store was committed last, or opened */
-	CompareAccount account; /* of files that were read */
+	CompareAccount account; /* of files that were read; its factor holds for extents, too */
 	uint64_t n_file_runs;   /* runs that were deduplicated in files that were read */
 	WitnessSample shared;   /* of the targets */
 	BtrfsPass btrfs;

@@ -114,7 +114,7 @@ static bool pass_open(Pass *pass, DiskTable *disks, GError **error)
 	pass->throttle = disk_table_throttle(disks, settings, filesystem->fd);
 	disk_table_add_store(disks, pass->throttle, settings->state_directory);
 	pass->parallelism = io_parallelism_of(disks, filesystem->fd, settings->threads);
-	pass->btrfs.compare_factor = compare_factor(pass);
+	pass->account.factor = compare_factor(pass);
 	pass->filter = filter_new(settings->excludes,
 				  filter_min_size_bytes(settings, pass->filesystem->identity.kind));
 	filter_set_patterns(pass->filter, settings->patterns, filesystem->mount_point);

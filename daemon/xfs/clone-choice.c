@@ -27,8 +27,9 @@ static bool clip(const BlockSet *set, uint64_t place, uint64_t *blocks)
 
 static bool may_all_be_targets(const CloneChooser *chooser, const CloneRefSet *refs)
 {
-	for (size_t i = 0; i < refs->n; i++)
-		if (!chooser->may_be_target(refs->refs[i].object, chooser->data))
+	for (guint i = 0; i < refs->refs->len; i++)
+		if (!chooser->may_be_target(g_array_index(refs->refs, CloneRef, i).object,
+					    chooser->data))
 			return false;
 
 	return true;
@@ -45,7 +46,7 @@ static void look_at(const CloneChooser *chooser, Side *side, bool is_shared, uin
 		clone_refs_at(chooser->refs, side->place, *blocks, &side->refs);
 	*blocks = MIN(*blocks, side->refs.blocks);
 	side->may_be_freed = !is_kept && side->refs.n >= (is_shared ? 2 : 1) &&
-			     side->refs.n <= CLONE_REFERENCES_MAX &&
+			     side->refs.n <= clone_refs_most(chooser->refs) &&
 			     may_all_be_targets(chooser, &side->refs);
 }
 
@@ -53,25 +54,26 @@ static void look_at(const CloneChooser *chooser, Side *side, bool is_shared, uin
  * The references to a source that was not shared when the pair was found: its own place, and those that the pass
  * added since.
  */
-static CloneRefSet refs_of_source(const CloneChooser *chooser, const ClonePair *pair,
-				  uint64_t offset, uint64_t blocks)
+static void find_refs_of_source(const CloneChooser *chooser, const ClonePair *pair, uint64_t offset,
+				uint64_t blocks, CloneRefSet *ret)
 {
-	CloneRefSet refs;
+	CloneRef own;
 
-	clone_refs_at(chooser->refs, pair->source_place + offset, blocks, &refs);
-	if (refs.n > 0)
-		return refs;
+	clone_refs_at(chooser->refs, pair->source_place + offset, blocks, ret);
+	if (ret->n > 0)
+		return;
 
-	refs.n = 1;
-	refs.refs[0] = (CloneRef){ pair->source_place + offset, pair->source_block + offset,
-				   (uint32_t)MIN(refs.blocks, UINT32_MAX), pair->source };
-	return refs;
+	own = (CloneRef){ pair->source_place + offset, pair->source_block + offset,
+			  (uint32_t)MIN(ret->blocks, UINT32_MAX), pair->source };
+	ret->n = 1;
+	g_array_append_val(ret->refs, own);
 }
 
 static void choose_target(const ClonePair *pair, uint64_t offset, const Side *target,
 			  CloneChoice *ret)
 {
-	ret->targets = target->refs;
+	ret->n_targets = target->refs.n;
+	ret->targets = target->refs.refs;
 	ret->target_place = target->place;
 	ret->source = pair->source;
 	ret->source_block = pair->source_block + offset;
@@ -82,7 +84,8 @@ static void choose_target(const ClonePair *pair, uint64_t offset, const Side *ta
 static void choose_source(const ClonePair *pair, uint64_t offset, const Side *source,
 			  CloneChoice *ret)
 {
-	ret->targets = source->refs;
+	ret->n_targets = source->refs.n;
+	ret->targets = source->refs.refs;
 	ret->target_place = source->place;
 	ret->source = pair->target;
 	ret->source_block = pair->target_block + offset;
@@ -93,15 +96,15 @@ void clone_choose(const CloneChooser *chooser, const ClonePair *pair, uint64_t o
 		  CloneChoice *ret)
 {
 	bool is_hole = pair->source_place == CLONE_PLACE_HOLE;
-	Side target = { .place = pair->target_place + offset };
-	Side source = { 0 };
+	Side target = { .place = pair->target_place + offset, .refs.refs = chooser->target_refs };
+	Side source = { .refs.refs = chooser->source_refs };
 
 	*ret = (CloneChoice){ .blocks = pair->blocks - offset };
 	look_at(chooser, &target, true, &ret->blocks);
 	if (!is_hole) {
 		source.place = pair->source_place + offset;
 		if (!pair->source_is_shared)
-			source.refs = refs_of_source(chooser, pair, offset, ret->blocks);
+			find_refs_of_source(chooser, pair, offset, ret->blocks, &source.refs);
 		look_at(chooser, &source, pair->source_is_shared, &ret->blocks);
 	}
 
@@ -110,5 +113,5 @@ void clone_choose(const CloneChooser *chooser, const ClonePair *pair, uint64_t o
 	if (source.may_be_freed && (!target.may_be_freed || source.refs.n < target.refs.n))
 		choose_source(pair, offset, &source, ret);
 	else if (!target.may_be_freed)
-		ret->targets.n = CLONE_REFERENCES_MAX + 1;
+		ret->n_targets = clone_refs_most(chooser->refs) + 1;
 }

@@ -16,6 +16,8 @@ typedef struct {
 	const BlockSet *kept;  /* blocks that were sources: they have more references by now */
 	bool (*may_be_target)(uint32_t object, void *data);
 	void *data;
+	GArray *target_refs; /* CloneRef: those that were found last, of either side */
+	GArray *source_refs;
 } CloneChooser;
 
 /* The decision for the first @blocks blocks of a pair. */
@@ -26,7 +28,8 @@ typedef struct {
 	uint64_t source_place; /* CLONE_PLACE_HOLE: a hole */
 	uint64_t source_block;
 	uint32_t source;
-	CloneRefSet targets; /* n is 0 or more than CLONE_REFERENCES_MAX: they cannot be freed */
+	size_t n_targets;      /* 0, or more than clone_refs_most(): they cannot be freed */
+	const GArray *targets; /* CloneRef; valid until the next choice */
 } CloneChoice;
 
 /* Choose for the blocks of @pair from @offset on. */

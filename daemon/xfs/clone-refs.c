@@ -12,22 +12,26 @@ typedef struct {
 } Wanted;
 
 struct CloneRefs {
+	size_t most; /* references to a block */
 	size_t most_refs;
 	size_t most_wanted;
 	bool has_no_room;
 	GArray *wanted; /* Wanted, each within a chunk; once begun, sorted and apart */
 	GArray *refs;   /* CloneRef; once ended, by place */
+	GArray *next;   /* CloneRef: for clone_refs_at() */
 };
 
-CloneRefs *clone_refs_new(size_t memory_bytes)
+CloneRefs *clone_refs_new(size_t memory_bytes, size_t most)
 {
 	CloneRefs *refs = g_new0(CloneRefs, 1);
 
+	refs->most = most;
 	/* Arrays that grow are copied: twice as much is held for a moment. */
 	refs->most_refs = memory_bytes / 4 / sizeof(CloneRef);
 	refs->most_wanted = MAX(memory_bytes / 4 / sizeof(Wanted), 1);
 	refs->wanted = g_array_new(false, false, sizeof(Wanted));
 	refs->refs = g_array_new(false, false, sizeof(CloneRef));
+	refs->next = g_array_new(false, false, sizeof(CloneRef));
 	return refs;
 }
 
@@ -38,7 +42,13 @@ void clone_refs_free(CloneRefs *refs)
 
 	g_array_unref(refs->wanted);
 	g_array_unref(refs->refs);
+	g_array_unref(refs->next);
 	g_free(refs);
+}
+
+size_t clone_refs_most(const CloneRefs *refs)
+{
+	return refs->most;
 }
 
 static Wanted *wanted_at(const CloneRefs *refs, size_t i)
@@ -141,9 +151,9 @@ static size_t find_wanted(const CloneRefs *refs, uint64_t place)
 }
 
 /* Whether one more reference to @blocks blocks of the range is kept. */
-static bool is_kept(Wanted *wanted, uint64_t blocks)
+static bool is_kept(Wanted *wanted, uint64_t blocks, size_t most_refs)
 {
-	uint64_t most = (CLONE_REFERENCES_MAX + 1) * (wanted->end - wanted->first);
+	uint64_t most = (most_refs + 1) * (wanted->end - wanted->first);
 
 	wanted->referenced += blocks;
 	wanted->is_full |= wanted->referenced > most;
@@ -163,7 +173,7 @@ bool clone_refs_add(CloneRefs *refs, uint32_t object, uint64_t block, uint64_t p
 
 		if (from >= to)
 			break;
-		if (!is_kept(wanted, to - from))
+		if (!is_kept(wanted, to - from, refs->most))
 			continue;
 		if (refs->refs->len >= refs->most_refs)
 			return false;
@@ -201,6 +211,8 @@ static size_t find_ref(const CloneRefs *refs, uint64_t place)
 /* The references within the chunk of @place. */
 static void find_in_chunk(const CloneRefs *refs, uint64_t place, uint64_t end, CloneRefSet *ret)
 {
+	ret->n = 0;
+	g_array_set_size(ret->refs, 0);
 	for (size_t i = find_ref(refs, place - place % CHUNK_BLOCKS); i < refs->refs->len; i++) {
 		CloneRef ref = *ref_at(refs, i);
 		uint64_t ref_end = ref.place + ref.blocks;
@@ -213,13 +225,13 @@ static void find_in_chunk(const CloneRefs *refs, uint64_t place, uint64_t end, C
 			continue;
 
 		end = MIN(end, ref_end);
-		if (ret->n < CLONE_REFERENCES_MAX) {
+		if (ret->n < refs->most) {
 			ref.block += place - ref.place;
 			ref.blocks = (uint32_t)(ref_end - place);
 			ref.place = place;
-			ret->refs[ret->n] = ref;
+			g_array_append_val(ret->refs, ref);
 		}
-		ret->n = MIN(ret->n + 1, CLONE_REFERENCES_MAX + 1);
+		ret->n = MIN(ret->n + 1, refs->most + 1);
 	}
 
 	ret->blocks = end - place;
@@ -231,10 +243,13 @@ static bool goes_on(const CloneRefSet *set, const CloneRefSet *next)
 	if (next->n != set->n)
 		return false;
 
-	for (size_t i = 0; set->n <= CLONE_REFERENCES_MAX && i < set->n; i++)
-		if (next->refs[i].object != set->refs[i].object ||
-		    next->refs[i].block != set->refs[i].block + set->blocks)
+	for (guint i = 0; i < set->refs->len; i++) {
+		const CloneRef *one = &g_array_index(set->refs, CloneRef, i);
+		const CloneRef *other = &g_array_index(next->refs, CloneRef, i);
+
+		if (other->object != one->object || other->block != one->block + set->blocks)
 			return false;
+	}
 
 	return true;
 }
@@ -244,11 +259,10 @@ void clone_refs_at(const CloneRefs *refs, uint64_t place, uint64_t max_blocks, C
 	size_t i = find_wanted(refs, place);
 	uint64_t end = place + max_blocks;
 
-	ret->n = 0;
-	ret->blocks = max_blocks;
 	if (i < refs->wanted->len && wanted_at(refs, i)->first <= place &&
 	    wanted_at(refs, i)->is_full) {
-		ret->n = CLONE_REFERENCES_MAX + 1;
+		g_array_set_size(ret->refs, 0);
+		ret->n = refs->most + 1;
 		ret->blocks = MIN(end, wanted_at(refs, i)->end) - place;
 		return;
 	}
@@ -256,13 +270,13 @@ void clone_refs_at(const CloneRefs *refs, uint64_t place, uint64_t max_blocks, C
 	find_in_chunk(refs, place, MIN(end, chunk_end(place)), ret);
 	while (place + ret->blocks < end) {
 		uint64_t from = place + ret->blocks;
-		CloneRefSet next = { 0 };
+		CloneRefSet next = { .refs = refs->next };
 
 		find_in_chunk(refs, from, MIN(end, chunk_end(from)), &next);
 		if (!goes_on(ret, &next))
 			break;
 		ret->blocks += next.blocks;
 	}
-	for (size_t r = 0; r < MIN(ret->n, CLONE_REFERENCES_MAX); r++)
-		ret->refs[r].blocks = (uint32_t)ret->blocks;
+	for (guint r = 0; r < ret->refs->len; r++)
+		g_array_index(ret->refs, CloneRef, r).blocks = (uint32_t)ret->blocks;
 }

@@ -9,9 +9,6 @@
 /* Part of the memory limit that references may take. */
 #define MEMORY_SHARE 4
 
-/* Pairs are shared by the number of references to redirect, up to each of these. */
-static const size_t classes[] = { 1, 2, 4, 8, 16, CLONE_REFERENCES_MAX };
-
 typedef struct {
 	Pass *pass;
 	ObjectTable *table;
@@ -22,7 +19,13 @@ typedef struct {
 	BlockSet *moved;
 	BlockSet *kept;
 	BlockSet *compared; /* blocks of the disk, compared and partly different */
+	CloneChooser chooser;
 	OpenObject *source; /* used last; NULL: none */
+	uint64_t first;     /* the round: [first, end) of the blocks of all pairs, in their order */
+	uint64_t end;
+	uint64_t at; /* where the pair begins that is read next */
+	ClonePair part;
+	uint64_t counted; /* blocks of the disk below are counted, if they were skipped */
 } CloneSharer;
 
 /* A range of blocks of a choice, counted from its first. */
@@ -43,37 +46,86 @@ static bool may_be_target(uint32_t object, void *data)
 	return !(object_table_facts(sharer->table, object) & forbidden);
 }
 
-static CloneChooser chooser_of(CloneSharer *sharer)
+static bool want(CloneRefs *refs, const ClonePair *pair)
 {
-	return (CloneChooser){ sharer->refs, sharer->moved, sharer->kept, may_be_target, sharer };
+	/* A source without other references may have become the source of others meanwhile. */
+	return clone_refs_want(refs, pair->target_place, pair->target_place + pair->blocks) &&
+	       (pair->source_place == CLONE_PLACE_HOLE ||
+		clone_refs_want(refs, pair->source_place, pair->source_place + pair->blocks));
 }
 
-/* Name the blocks of all pairs, and find their references. */
-static bool find_refs(CloneSharer *sharer, bool *ret_is_complete, GError **error)
+/* Blocks [@first, @end) of @pair. */
+static ClonePair part_of(const ClonePair *pair, uint64_t first, uint64_t end)
+{
+	ClonePair part = *pair;
+
+	part.target_place += first;
+	part.target_block += first;
+	part.source_block += first;
+	part.source_place += pair->source_place == CLONE_PLACE_HOLE ? 0 : first;
+	part.blocks = end - first;
+	return part;
+}
+
+static bool rewind_round(CloneSharer *sharer, GError **error)
+{
+	sharer->at = 0;
+	return clone_pairs_rewind(sharer->pairs, error);
+}
+
+/* The next pair of the round, or the part of it that belongs to the round; NULL after the last one. */
+static bool next_pair(CloneSharer *sharer, const ClonePair **ret, GError **error)
 {
 	const ClonePair *pair;
 
-	*ret_is_complete = false;
-	if (!clone_pairs_sort(sharer->pairs, error))
-		return false;
+	*ret = NULL;
+	while (sharer->at < sharer->end && pass_checkpoint(sharer->pass)) {
+		uint64_t from = sharer->at;
 
-	while (pass_checkpoint(sharer->pass)) {
 		if (!clone_pairs_next(sharer->pairs, &pair, error))
 			return false;
 		if (!pair)
 			break;
-		if (!clone_refs_want(sharer->refs, pair->target_place,
-				     pair->target_place + pair->blocks))
-			return true;
-		/* A source without other references may have become the source of others meanwhile. */
-		if (pair->source_place != CLONE_PLACE_HOLE &&
-		    !clone_refs_want(sharer->refs, pair->source_place,
-				     pair->source_place + pair->blocks))
-			return true;
+		sharer->at += pair->blocks;
+		if (sharer->at <= sharer->first)
+			continue;
+		sharer->part = part_of(pair, MAX(sharer->first, from) - from,
+				       MIN(sharer->end, sharer->at) - from);
+		*ret = &sharer->part;
+		break;
 	}
 
+	return true;
+}
+
+/*
+ * Begin a round of at most @most blocks, and find the references to them.  *ret_fits: memory holds these, and the pass
+ * goes on.
+ */
+static bool begin_round(CloneSharer *sharer, uint64_t most, bool *ret_fits, GError **error)
+{
+	uint64_t named_end = sharer->first;
+	const ClonePair *pair;
+
+	clone_refs_free(sharer->refs);
+	sharer->refs = clone_refs_new(sharer->pass->settings->memory_bytes / MEMORY_SHARE,
+				      compare_account_most_references(&sharer->pass->account));
+	sharer->chooser.refs = sharer->refs;
+	sharer->end = sharer->first + MIN(most, UINT64_MAX - sharer->first);
+	if (!rewind_round(sharer, error) || !next_pair(sharer, &pair, error))
+		return false;
+	while (pair && want(sharer->refs, pair)) {
+		named_end += pair->blocks;
+		if (!next_pair(sharer, &pair, error))
+			return false;
+	}
+	/* A pair that has no room even alone is a round of its own. */
+	if (pair && named_end == sharer->first)
+		named_end += pair->blocks;
+	sharer->end = named_end;
+
 	clone_refs_begin(sharer->refs);
-	return clone_scan(sharer->pass, sharer->refs, sharer->opener, ret_is_complete, error);
+	return clone_scan(sharer->pass, sharer->refs, sharer->opener, ret_fits, error);
 }
 
 static void close_source(CloneSharer *sharer)
@@ -186,12 +238,12 @@ static void estimate(CloneSharer *sharer, const CloneChoice *choice, const Block
 	PassResult *result = sharer->pass->result;
 	uint64_t bytes = (range->end - range->first) * sharer->pass->block_bytes;
 
-	result->shared.runs += choice->targets.n;
-	result->shared.bytes += choice->targets.n * bytes;
+	result->shared.runs += choice->n_targets;
+	result->shared.bytes += choice->n_targets * bytes;
 	result->freed.bytes += bytes;
 	if (choice->source_place == CLONE_PLACE_HOLE)
 		result->freed.hole_bytes += bytes;
-	sharer->pass->account.compared_bytes += (choice->targets.n - 1) * bytes;
+	sharer->pass->account.compared_bytes += (choice->n_targets - 1) * bytes;
 	sharer->pass->account.gained_bytes += bytes;
 }
 
@@ -203,7 +255,7 @@ static bool carry_out(CloneSharer *sharer, const CloneChoice *choice, GError **e
 {
 	g_autoptr(GArray) ranges = g_array_new(false, false, sizeof(BlockRange));
 	bool is_dry = sharer->pass->settings->dry_run;
-	size_t n_targets = is_dry ? MIN(choice->targets.n, 1) : choice->targets.n;
+	size_t n_targets = is_dry ? MIN(choice->n_targets, 1) : choice->n_targets;
 	BlockRange whole = { 0, choice->blocks };
 
 	g_array_append_val(ranges, whole);
@@ -212,7 +264,8 @@ static bool carry_out(CloneSharer *sharer, const CloneChoice *choice, GError **e
 	for (size_t i = 0; i < n_targets && ranges->len > 0; i++) {
 		if (!pass_checkpoint(sharer->pass))
 			break;
-		if (!redirect(sharer, choice, &choice->targets.refs[i], &ranges, i > 0, error))
+		if (!redirect(sharer, choice, &g_array_index(choice->targets, CloneRef, i), &ranges,
+			      i > 0, error))
 			return false;
 		for (guint n = 0; i == 0 && n < ranges->len; n++)
 			note_moved(sharer, choice, &g_array_index(ranges, BlockRange, n));
@@ -227,7 +280,6 @@ static bool carry_out(CloneSharer *sharer, const CloneChoice *choice, GError **e
 static bool share_pair(CloneSharer *sharer, const ClonePair *pair, size_t above, size_t up_to,
 		       GError **error)
 {
-	CloneChooser chooser = chooser_of(sharer);
 	CloneChoice choice;
 
 	for (uint64_t offset = 0; offset < pair->blocks && pass_checkpoint(sharer->pass);
@@ -235,14 +287,14 @@ static bool share_pair(CloneSharer *sharer, const ClonePair *pair, size_t above,
 		bool is_hole = pair->source_place == CLONE_PLACE_HOLE;
 		uint64_t bytes, cost_bytes;
 
-		clone_choose(&chooser, pair, offset, &choice);
-		if (choice.is_void || choice.targets.n <= above || choice.targets.n > up_to)
+		clone_choose(&sharer->chooser, pair, offset, &choice);
+		if (choice.is_void || choice.n_targets <= above || choice.n_targets > up_to)
 			continue;
 
 		choice.blocks =
 			MIN(choice.blocks, sharer->pass->window_bytes / sharer->pass->block_bytes);
 		bytes = choice.blocks * sharer->pass->block_bytes;
-		cost_bytes = compare_account_cost(bytes, choice.targets.n, is_hole);
+		cost_bytes = compare_account_cost(bytes, choice.n_targets, is_hole);
 		if (!compare_account_allows(&sharer->pass->account, cost_bytes, bytes))
 			continue;
 		if (!carry_out(sharer, &choice, error))
@@ -256,17 +308,13 @@ static bool share_class(CloneSharer *sharer, size_t above, size_t up_to, GError 
 {
 	const ClonePair *pair;
 
-	if (!clone_pairs_rewind(sharer->pairs, error))
+	if (!rewind_round(sharer, error))
 		return false;
-
-	while (pass_checkpoint(sharer->pass)) {
-		if (!clone_pairs_next(sharer->pairs, &pair, error))
+	do {
+		if (!next_pair(sharer, &pair, error) ||
+		    (pair && !share_pair(sharer, pair, above, up_to, error)))
 			return false;
-		if (!pair)
-			break;
-		if (!share_pair(sharer, pair, above, up_to, error))
-			return false;
-	}
+	} while (pair);
 
 	return true;
 }
@@ -275,14 +323,13 @@ static bool share_class(CloneSharer *sharer, size_t above, size_t up_to, GError 
 static bool skip_blocks(CloneSharer *sharer, const ClonePair *pair, uint64_t first, uint64_t end,
 			GError **error)
 {
-	CloneChooser chooser = chooser_of(sharer);
 	uint64_t skipped_bytes = 0;
 	CloneChoice choice;
 
 	for (uint64_t place = first; place < end; place += choice.blocks) {
 		uint64_t gap_first, gap_end, bytes;
 
-		clone_choose(&chooser, pair, place - pair->target_place, &choice);
+		clone_choose(&sharer->chooser, pair, place - pair->target_place, &choice);
 		choice.blocks = MIN(choice.blocks, end - place);
 		if (choice.is_void ||
 		    !block_set_gap(sharer->kept, place, place + 1, &gap_first, &gap_end) ||
@@ -292,78 +339,117 @@ static bool skip_blocks(CloneSharer *sharer, const ClonePair *pair, uint64_t fir
 		bytes = choice.blocks * sharer->pass->block_bytes;
 		skipped_bytes += bytes;
 		sharer->pass->result->costly_bytes += compare_account_cost(
-			bytes, choice.targets.n, pair->source_place == CLONE_PLACE_HOLE);
+			bytes, choice.n_targets, pair->source_place == CLONE_PLACE_HOLE);
 	}
 
 	return skipped_bytes == 0 || object_skips_add(sharer->pass, sharer->opener, pair->target,
 						      SKIP_CLONES, skipped_bytes, error);
 }
 
-/* Count skipped blocks, each once. */
+/* Count skipped blocks of the round, each once. */
 static bool count_skipped(CloneSharer *sharer, GError **error)
 {
 	const ClonePair *pair;
-	uint64_t counted = 0;
 
-	if (!clone_pairs_rewind(sharer->pairs, error))
+	if (!rewind_round(sharer, error))
 		return false;
-
-	while (pass_checkpoint(sharer->pass)) {
+	do {
 		uint64_t first, end;
 
-		if (!clone_pairs_next(sharer->pairs, &pair, error))
+		if (!next_pair(sharer, &pair, error))
 			return false;
 		if (!pair)
 			break;
-		first = MAX(counted, pair->target_place);
+		first = MAX(sharer->counted, pair->target_place);
 		end = pair->target_place + pair->blocks;
 		if (first < end && !skip_blocks(sharer, pair, first, end, error))
 			return false;
-		counted = MAX(counted, end);
+		sharer->counted = MAX(sharer->counted, end);
+	} while (pair);
+
+	return true;
+}
+
+static bool share_round(CloneSharer *sharer, GError **error)
+{
+	size_t most = clone_refs_most(sharer->refs);
+	size_t above = 0;
+
+	/* Those with the fewest references to redirect come first: up to 1, 2, 4, ... */
+	for (size_t up_to = 1; above < most; up_to *= 2) {
+		if (!share_class(sharer, above, MIN(up_to, most), error))
+			return false;
+		above = up_to;
 	}
 
 	return true;
 }
 
+/* Share all pairs, in rounds whose references fit into memory. */
 static bool share_all_pairs(CloneSharer *sharer, GError **error)
 {
-	bool is_complete;
-	size_t above = 0;
+	uint64_t most = UINT64_MAX;
 
-	if (!find_refs(sharer, &is_complete, error))
+	if (!clone_pairs_sort(sharer->pairs, error))
 		return false;
 
-	for (size_t i = 0; is_complete && i < G_N_ELEMENTS(classes); i++) {
-		if (!share_class(sharer, above, classes[i], error))
+	while (pass_checkpoint(sharer->pass)) {
+		bool fits;
+
+		if (!begin_round(sharer, most, &fits, error))
 			return false;
-		above = classes[i];
+		if (sharer->end == sharer->first)
+			break;
+		if (!fits && sharer->end - sharer->first > 1) {
+			most = (sharer->end - sharer->first) / 2;
+			continue;
+		}
+		if (fits && !share_round(sharer, error))
+			return false;
+		if (!count_skipped(sharer, error))
+			return false;
+		sharer->first = sharer->end;
 	}
 
-	return count_skipped(sharer, error);
+	return true;
+}
+
+static void clone_sharer_clear(CloneSharer *sharer)
+{
+	run_sharer_end_target(sharer->runs);
+	close_source(sharer);
+	clone_refs_free(sharer->refs);
+	run_sharer_free(sharer->runs);
+	block_set_free(sharer->moved);
+	block_set_free(sharer->kept);
+	block_set_free(sharer->compared);
+	g_array_unref(sharer->chooser.target_refs);
+	g_array_unref(sharer->chooser.source_refs);
 }
 
 bool clones_share(Pass *pass, ObjectTable *table, FileOpener *opener, GError **error)
 {
-	g_autoptr(CloneRefs) refs = NULL;
-	g_autoptr(RunSharer) runs = NULL;
-	g_autoptr(BlockSet) moved = NULL;
-	g_autoptr(BlockSet) kept = NULL;
-	g_autoptr(BlockSet) compared = NULL;
-	CloneSharer sharer;
+	CloneSharer sharer = {
+		.pass = pass, .table = table, .opener = opener, .pairs = pass->xfs.clones
+	};
 	bool done;
 
 	if (!pass->xfs.clones || clone_pairs_count(pass->xfs.clones) == 0)
 		return true;
 
-	refs = clone_refs_new(pass->settings->memory_bytes / MEMORY_SHARE);
-	runs = run_sharer_new(pass, opener);
-	moved = block_set_new();
-	kept = block_set_new();
-	compared = block_set_new();
-	sharer = (CloneSharer){ pass, table, opener, pass->xfs.clones, refs,
-				runs, moved, kept,   compared,         NULL };
+	sharer.runs = run_sharer_new(pass, opener);
+	sharer.moved = block_set_new();
+	sharer.kept = block_set_new();
+	sharer.compared = block_set_new();
+	sharer.chooser =
+		(CloneChooser){ .refs = sharer.refs,
+				.moved = sharer.moved,
+				.kept = sharer.kept,
+				.may_be_target = may_be_target,
+				.data = &sharer,
+				.target_refs = g_array_new(false, false, sizeof(CloneRef)),
+				.source_refs = g_array_new(false, false, sizeof(CloneRef)) };
 	done = share_all_pairs(&sharer, error);
-	run_sharer_end_target(runs);
-	close_source(&sharer);
+	clone_sharer_clear(&sharer);
 	return done;
 }

@@ -24,7 +24,7 @@ static void test_slack_pays_until_it_is_spent(void)
 	};
 
 	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
-		CompareAccount account = { cases[i].compared, cases[i].gained };
+		CompareAccount account = { 2, cases[i].compared, cases[i].gained };
 
 		g_assert_cmpint(compare_account_allows(&account, cases[i].cost, cases[i].gain), ==,
 				cases[i].allowed);
@@ -33,13 +33,22 @@ static void test_slack_pays_until_it_is_spent(void)
 
 static void test_an_account_is_low_when_half_of_the_slack_is_spent(void)
 {
-	CompareAccount account = { COMPARE_SLACK_BYTES / 2, 0 };
+	CompareAccount account = { 2, COMPARE_SLACK_BYTES / 2, 0 };
 
 	g_assert_false(compare_account_is_low(&account));
 	account.compared_bytes++;
 	g_assert_true(compare_account_is_low(&account));
 	account.gained_bytes = 1;
 	g_assert_false(compare_account_is_low(&account));
+}
+
+static void test_more_references_are_redirected_if_more_may_be_compared(void)
+{
+	CompareAccount account = { 2, 0, 0 };
+
+	g_assert_cmpuint(compare_account_most_references(&account), ==, 32);
+	account.factor = 1000;
+	g_assert_cmpuint(compare_account_most_references(&account), ==, 1000);
 }
 
 static void test_each_reference_costs_its_length_and_the_source_once(void)
@@ -58,5 +67,7 @@ int main(int argc, char **argv)
 			test_an_account_is_low_when_half_of_the_slack_is_spent);
 	g_test_add_func("/compare-account/each-reference-costs-its-length-and-the-source-once",
 			test_each_reference_costs_its_length_and_the_source_once);
+	g_test_add_func("/compare-account/more-references-are-redirected-if-more-may-be-compared",
+			test_more_references_are_redirected_if_more_may_be_compared);
 	return g_test_run();
 }

@@ -464,7 +464,7 @@ bool ref_choice_make(RefChoice *choice, const Object *extent, bool defers, Exten
 
 	choice->defers = defers;
 	g_array_set_size(choice->holders, 0);
-	choice->cost_max = place_cost_most(choice->pass->btrfs.compare_factor, extent->size_bytes);
+	choice->cost_max = place_cost_most(choice->pass->account.factor, extent->size_bytes);
 	if (!choose_by_item(choice, extent, &by_item, error))
 		return false;
 	if (by_item) {

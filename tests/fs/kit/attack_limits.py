@@ -17,8 +17,8 @@ from stopping import STOP_SECONDS
 
 # Names, inodes, extents and checksums are read, and trees are written; whatever a tree is like.
 READ_CONSTANT_BYTES = 256 * MIB
-# One byte is read on each side of a comparison, before it is freed.
-READS_PER_FREED_BYTE = 2
+# MaxCompare= on disks that do not rotate.
+READS_PER_FREED_BYTE = 16
 STORE_SHARE = 500
 STORE_CONSTANT_BYTES = MIB
 # --store-limit by default; half of it is for clones where the store does not know that they are.
