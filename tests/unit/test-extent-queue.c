@@ -148,14 +148,14 @@ static ExtentStep hole_step(uint64_t target_offset, uint64_t length)
 static void test_zeros_that_go_on_in_one_file_are_joined(void)
 {
 	g_autoptr(ExtentQueue) queue = extent_queue_new();
-	const ExtentStep first[] = { hole_step(0, 8 * KIB), step(8 * KIB, 8 * KIB, 4 * KIB) };
+	const ExtentStep first[] = { hole_step(0, 8 * KIB), step(64 * KIB, 8 * KIB, 4 * KIB) };
 	const ExtentStep second[] = { hole_step(MIB, 4 * KIB), hole_step(12 * KIB, 3 * KIB) };
 	const ExtentStep third[] = { hole_step(8 * KIB, 4 * KIB) };
 
 	push(queue, 1, first, 2);
 	push(queue, 2, second, 2);
 	push(queue, 3, third, 1);
-	assert_joined(queue, 0, 12 * KIB);
+	assert_joined(queue, 0, 15 * KIB);
 }
 
 static ExtentStep copy_step(uint64_t target_offset, uint64_t source_offset, uint64_t length)

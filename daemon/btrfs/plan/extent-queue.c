@@ -2,6 +2,7 @@
 #include "daemon/btrfs/plan/extent-queue.h"
 
 #include "common/content/run.h"
+#include "kernel-ioctl/call/file-key.h"
 
 /*
  * The queue is full with so many short targets, or so many bytes of long ones: data that is fetched for them stays
@@ -16,9 +17,16 @@
 
 struct ExtentQueue {
 	GQueue targets; /* PlannedTarget */
+	GHashTable *
+		by_place; /* the steps of all targets (ExtentStep) by their target's place -> PlannedTarget */
 	uint64_t bytes;
 	uint64_t memory_bytes;
 };
+
+static bool is_same_file(const ExtentRef *one, const ExtentRef *other)
+{
+	return one->root == other->root && one->inode == other->inode;
+}
 
 void planned_target_free(PlannedTarget *planned)
 {
@@ -49,11 +57,28 @@ void planned_target_release(PlannedTarget *planned, ExtentFiles *files)
 	extent_files_release(files, &planned->of_source);
 }
 
+static guint hash_place(gconstpointer step)
+{
+	const ExtentStep *at = step;
+	FileKey file = { at->target.root, at->target.inode };
+
+	return file_key_hash(&file) ^ g_int64_hash(&at->target_offset);
+}
+
+static gboolean is_same_place(gconstpointer one, gconstpointer other)
+{
+	const ExtentStep *a = one;
+	const ExtentStep *b = other;
+
+	return is_same_file(&a->target, &b->target) && a->target_offset == b->target_offset;
+}
+
 ExtentQueue *extent_queue_new(void)
 {
 	ExtentQueue *queue = g_new0(ExtentQueue, 1);
 
 	g_queue_init(&queue->targets);
+	queue->by_place = g_hash_table_new(hash_place, is_same_place);
 	return queue;
 }
 
@@ -62,6 +87,7 @@ void extent_queue_free(ExtentQueue *queue)
 	if (!queue)
 		return;
 
+	g_hash_table_unref(queue->by_place);
 	g_queue_clear_full(&queue->targets, (GDestroyNotify)planned_target_free);
 	g_free(queue);
 }
@@ -98,6 +124,9 @@ PlannedTarget *extent_queue_push(ExtentQueue *queue, const Object *target, const
 				planned->holders->len * sizeof(uint64_t) + runs->len * sizeof(Run);
 	queue->memory_bytes += planned->memory_bytes;
 	g_queue_push_tail(&queue->targets, planned);
+	for (guint i = 0; i < steps->len; i++)
+		g_hash_table_insert(queue->by_place, &g_array_index(planned->steps, ExtentStep, i),
+				    planned);
 	return planned;
 }
 
@@ -110,6 +139,8 @@ PlannedTarget *extent_queue_pop(ExtentQueue *queue)
 {
 	PlannedTarget *first = g_queue_pop_head(&queue->targets);
 
+	for (guint i = 0; i < first->steps->len; i++)
+		g_hash_table_remove(queue->by_place, &g_array_index(first->steps, ExtentStep, i));
 	queue->bytes -= first->extent.size_bytes;
 	queue->memory_bytes -= first->memory_bytes;
 	return first;
@@ -166,11 +197,6 @@ bool extent_queue_is_full(const ExtentQueue *queue)
 	       (n >= LEAST_MAX && queue->bytes >= BYTES_MAX);
 }
 
-static bool is_same_file(const ExtentRef *one, const ExtentRef *other)
-{
-	return one->root == other->root && one->inode == other->inode;
-}
-
 /* Whether @step continues @joined in its source, @length bytes after the beginning. */
 static bool is_at_source(const ExtentStep *step, const ExtentStep *joined, uint64_t length)
 {
@@ -191,25 +217,24 @@ static bool is_at(const ExtentStep *step, const ExtentStep *joined, uint64_t len
 	       is_at_source(step, joined, length);
 }
 
-/* The step that continues there, of a target from @link on, taken or not; *ret_link is its target. */
-static ExtentStep *find_step(GList *link, const ExtentStep *joined, uint64_t length, bool is_taken,
-			     GList **ret_link)
+/* The step that continues there, taken or not.  @own: the target of @joined. */
+static ExtentStep *find_step(const ExtentQueue *queue, const PlannedTarget *own,
+			     const ExtentStep *joined, uint64_t length, bool is_taken)
 {
-	/* Only the first target has its copy. */
-	for (; link; link = joined->from == STEP_FROM_COPY ? NULL : link->next) {
-		const PlannedTarget *planned = link->data;
+	ExtentStep behind = { .target = joined->target,
+			      .target_offset = joined->target_offset + length };
+	gpointer found, planned;
+	ExtentStep *step;
 
-		for (guint i = 0; i < planned->steps->len; i++) {
-			ExtentStep *step = &g_array_index(planned->steps, ExtentStep, i);
+	if (!g_hash_table_lookup_extended(queue->by_place, &behind, &found, &planned))
+		return NULL;
 
-			if (step->is_taken != is_taken || !is_at(step, joined, length))
-				continue;
-			*ret_link = link;
-			return step;
-		}
-	}
-
-	return NULL;
+	step = found;
+	/* Each target has a copy of its own. */
+	if (step->is_taken != is_taken || !is_at_source(step, joined, length) ||
+	    (joined->from == STEP_FROM_COPY && planned != own))
+		return NULL;
+	return step;
 }
 
 bool extent_queue_ends_before(const ExtentQueue *queue, const ExtentStep *step)
@@ -229,15 +254,14 @@ bool extent_queue_ends_before(const ExtentQueue *queue, const ExtentStep *step)
 	return false;
 }
 
-/* Take @first, of the target at @link, with all that continues it. */
-static TakenSteps take_joined(GList *link, ExtentStep *first)
+/* Take @first, of the target @own, with all that continues it. */
+static TakenSteps take_joined(const ExtentQueue *queue, const PlannedTarget *own, ExtentStep *first)
 {
 	TakenSteps taken = { *first, first, 0 };
 	ExtentStep *step;
 
 	first->is_taken = true;
-	/* Targets of one file come in its order, so continuations mostly come later. */
-	while ((step = find_step(link, &taken.joined, taken.joined.length, false, &link))) {
+	while ((step = find_step(queue, own, &taken.joined, taken.joined.length, false))) {
 		step->is_taken = true;
 		taken.joined.length += step->length;
 		taken.alone = NULL;
@@ -248,8 +272,7 @@ static TakenSteps take_joined(GList *link, ExtentStep *first)
 
 bool extent_queue_take_joined(ExtentQueue *queue, TakenSteps *ret)
 {
-	GList *head = queue->targets.head;
-	const PlannedTarget *first = head->data;
+	const PlannedTarget *first = extent_queue_first(queue);
 
 	for (guint i = 0; i < first->steps->len; i++) {
 		ExtentStep *step = &g_array_index(first->steps, ExtentStep, i);
@@ -258,7 +281,7 @@ bool extent_queue_take_joined(ExtentQueue *queue, TakenSteps *ret)
 			continue;
 		if (step->is_taken)
 			return false;
-		*ret = take_joined(head, step);
+		*ret = take_joined(queue, first, step);
 		step->is_taken = !ret->alone;
 		return !ret->alone;
 	}
@@ -297,7 +320,7 @@ guint extent_queue_take(ExtentQueue *queue, const QueueTake *limits, GArray *ret
 				continue;
 			if (ret->len >= limits->steps || (bytes >= limits->bytes && left_bytes > 0))
 				return n;
-			taken = take_joined(link, step);
+			taken = take_joined(queue, planned, step);
 			taken.first = first;
 			bytes += at_stake(&taken, limits, &left_bytes);
 			g_array_append_val(ret, taken);
@@ -310,11 +333,12 @@ guint extent_queue_take(ExtentQueue *queue, const QueueTake *limits, GArray *ret
 
 uint64_t extent_queue_set_done(ExtentQueue *queue, const ExtentStep *joined, uint64_t bytes)
 {
-	GList *link = queue->targets.head;
+	const PlannedTarget *first = extent_queue_first(queue);
 	uint64_t done = 0;
 	ExtentStep *step;
 
-	while ((step = find_step(link, joined, done, true, &link)) &&
+	/* Only the first target has its copy. */
+	while ((step = find_step(queue, first, joined, done, true)) &&
 	       done + step->length <= bytes) {
 		step->is_done = true;
 		done += step->length;
