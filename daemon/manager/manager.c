@@ -26,6 +26,7 @@ struct Manager {
 	bool is_outdated;       /* mounts changed since the search began */
 	MountTable *mounts;     /* as they were found last; NULL: not yet */
 	GPtrArray *filesystems; /* ManagedFilesystem: all that were ever seen */
+	GHashTable *by_uuid;    /* the same, borrowed */
 	sd_event_source *timer;
 	ManagerListener listener; /* no calls: nobody listens */
 	char *metrics_path;
@@ -166,16 +167,9 @@ static void configure(Manager *manager, ManagedFilesystem *managed,
 	settings_unref(settings);
 }
 
-static ManagedFilesystem *find_uuid(const Manager *manager, const char *uuid)
+ManagedFilesystem *manager_find_uuid(const Manager *manager, const char *uuid)
 {
-	for (size_t i = 0; i < manager->filesystems->len; i++) {
-		ManagedFilesystem *managed = manager->filesystems->pdata[i];
-
-		if (strcmp(managed_filesystem_view(managed).uuid, uuid) == 0)
-			return managed;
-	}
-
-	return NULL;
+	return g_hash_table_lookup(manager->by_uuid, uuid);
 }
 
 static ManagedFilesystem *add_filesystem(Manager *manager, const char *uuid)
@@ -185,7 +179,42 @@ static ManagedFilesystem *add_filesystem(Manager *manager, const char *uuid)
 		managed_filesystem_new(uuid, manager->loop, manager->disks, &listener);
 
 	g_ptr_array_add(manager->filesystems, managed);
+	g_hash_table_insert(manager->by_uuid, (char *)managed_filesystem_view(managed).uuid,
+			    managed);
 	return managed;
+}
+
+static void remove_filesystem(Manager *manager, size_t i)
+{
+	const ManagedFilesystem *managed = manager->filesystems->pdata[i];
+
+	g_hash_table_remove(manager->by_uuid, managed_filesystem_view(managed).uuid);
+	g_ptr_array_remove_index(manager->filesystems, (guint)i);
+}
+
+/* What the mount and the configuration decide of the shown state. */
+static char *shown_text(const ManagedFilesystem *managed)
+{
+	ManagedView view = managed_filesystem_view(managed);
+	const char *directory = managed_filesystem_state_directory(managed);
+	g_autofree char *disks = view.disk_names ? g_strjoinv(",", (char **)view.disk_names) : NULL;
+
+	return g_strdup_printf("%d %s %s %s %s", view.state, view.mount_point, view.refusal,
+			       disks ? disks : "", directory ? directory : "");
+}
+
+/* Take the present mount and settings of a filesystem; NULL: it is unmounted. */
+static void update(Manager *manager, ManagedFilesystem *managed, const MountedFilesystem *mounted)
+{
+	g_autofree char *before = shown_text(managed);
+	g_autofree char *after = NULL;
+
+	managed_filesystem_set_mounted(managed, mounted);
+	if (mounted)
+		configure(manager, managed, mounted);
+	after = shown_text(managed);
+	if (strcmp(before, after) != 0 && manager->listener.changed)
+		manager->listener.changed(managed, manager->listener.data);
 }
 
 /* Drop filesystems that are not mounted, unless they are enabled and may come back. */
@@ -196,12 +225,12 @@ static void drop_unmounted(Manager *manager, const MountTable *mounts)
 
 		if (mount_table_find_uuid(mounts, managed_filesystem_view(managed).uuid))
 			continue;
-		managed_filesystem_set_mounted(managed, NULL);
+		update(manager, managed, NULL);
 		/* A pass may still run after a lazy unmount: freeing the filesystem would wait for it. */
 		if (!managed_filesystem_is_enabled(managed) &&
 		    managed_filesystem_count_holds(managed) == 0 &&
 		    managed_filesystem_view(managed).state == MANAGED_UNMOUNTED)
-			g_ptr_array_remove_index(manager->filesystems, i - 1);
+			remove_filesystem(manager, i - 1);
 	}
 }
 
@@ -220,7 +249,7 @@ static void tell_of_copy(const MountTable *mounts, const MountedFilesystem *moun
 static void take_mounted(Manager *manager, const MountTable *mounts,
 			 const MountedFilesystem *mounted)
 {
-	ManagedFilesystem *managed = find_uuid(manager, mounted->uuid);
+	ManagedFilesystem *managed = manager_find_uuid(manager, mounted->uuid);
 
 	/* A second filesystem with the same UUID is refused. */
 	if (mounted->uuid[0] == '\0' || mount_table_find_uuid(mounts, mounted->uuid) != mounted) {
@@ -232,8 +261,7 @@ static void take_mounted(Manager *manager, const MountTable *mounts,
 		managed = add_filesystem(manager, mounted->uuid);
 		tell_of_copy(mounts, mounted);
 	}
-	managed_filesystem_set_mounted(managed, mounted);
-	configure(manager, managed, mounted);
+	update(manager, managed, mounted);
 }
 
 static void look_at_mounts(void *data)
@@ -311,6 +339,7 @@ static Manager *manager_make(const Settings *settings, Config *config, char *con
 	disk_table_configure(manager->disks, config, settings);
 	manager->metrics_path = metrics_path();
 	manager->loop = loop;
+	manager->by_uuid = g_hash_table_new(g_str_hash, g_str_equal);
 	manager->filesystems =
 		g_ptr_array_new_with_free_func((GDestroyNotify)managed_filesystem_free);
 	return manager;
@@ -365,6 +394,7 @@ void manager_free(Manager *manager)
 	manager_end(manager);
 	/* Before waiting for passes, which may hang. */
 	unlink(manager->metrics_path);
+	g_hash_table_unref(manager->by_uuid);
 	g_ptr_array_unref(manager->filesystems);
 	disk_table_free(manager->disks);
 	g_free(manager->metrics_path);
@@ -412,5 +442,5 @@ ManagedFilesystem *manager_find(const Manager *manager, const char *name)
 	const MountedFilesystem *mounted =
 		plain ? mount_table_find_name(manager->mounts, plain) : NULL;
 
-	return find_uuid(manager, mounted ? mounted->uuid : plain ? plain : name);
+	return manager_find_uuid(manager, mounted ? mounted->uuid : plain ? plain : name);
 }

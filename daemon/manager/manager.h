@@ -49,6 +49,9 @@ DiskTable *manager_disks(const Manager *manager);
 /* All known filesystems (ManagedFilesystem), owned by the manager. */
 const GPtrArray *manager_filesystems(const Manager *manager);
 
+/* The filesystem with this UUID, in the form of ManagedView; NULL: none. */
+ManagedFilesystem *manager_find_uuid(const Manager *manager, const char *uuid);
+
 /* The filesystem with this UUID, with a mount on this path, or with another name of the configuration.  NULL: none. */
 ManagedFilesystem *manager_find(const Manager *manager, const char *name);
 

@@ -57,9 +57,14 @@ const GPtrArray *manager_filesystems(const Manager *manager)
 	return manager->filesystems;
 }
 
+ManagedFilesystem *manager_find_uuid(const Manager *manager, const char *uuid)
+{
+	return strcmp(uuid, HOSTILE_STORE_UUID) == 0 ? manager->filesystems->pdata[0] : NULL;
+}
+
 ManagedFilesystem *manager_find(const Manager *manager, const char *name)
 {
-	return strcmp(name, HOSTILE_STORE_UUID) == 0 ? manager->filesystems->pdata[0] : NULL;
+	return manager_find_uuid(manager, name);
 }
 
 static void on_changed(ManagedFilesystem *managed, void *data)
