@@ -298,11 +298,29 @@ bool daemon_client_reload(DaemonClient *client, GError **error)
 	return reply;
 }
 
+/* Whether a signal is about the progress of a pass alone, which comes every second: then it has no state. */
+static bool is_progress(sd_bus_message *message)
+{
+	const char *name;
+
+	if (!sd_bus_message_has_signature(message, "sa{sv}as") ||
+	    sd_bus_message_skip(message, "s") < 0 ||
+	    sd_bus_message_enter_container(message, 'a', "{sv}") < 0)
+		return false;
+	while (sd_bus_message_enter_container(message, 'e', "sv") > 0)
+		if (sd_bus_message_read(message, "s", &name) < 0 || strcmp(name, "State") == 0 ||
+		    sd_bus_message_skip(message, "v") < 0 ||
+		    sd_bus_message_exit_container(message) < 0)
+			return false;
+	return true;
+}
+
 static int on_changed(sd_bus_message *message, void *data, sd_bus_error *unused)
 {
 	DaemonClient *client = data;
 
-	client->changed(client->data);
+	if (!is_progress(message))
+		client->changed(client->data);
 	return 0;
 }
 

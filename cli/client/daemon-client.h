@@ -81,8 +81,8 @@ bool daemon_client_set_budget(DaemonClient *client, const char *disk, uint64_t b
 			      uint64_t requests, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
 /*
- * From now on, call @changed from @event when the service reports a change of filesystems, and @gone when the
- * service closed the connection.  Later requests are answered within seconds, or fail.
+ * From now on, call @changed from @event when the service reports a change of filesystems, other than the progress
+ * of a pass, and @gone when the service closed the connection.  Later requests are answered within seconds, or fail.
  */
 bool daemon_client_watch(DaemonClient *client, sd_event *event, void (*changed)(void *data),
 			 void (*gone)(void *data), void *data, GError **error)

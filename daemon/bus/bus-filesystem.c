@@ -110,22 +110,20 @@ int bus_filesystem_find(sd_bus *connection, const char *path, const char *interf
 {
 	Bus *bus = data;
 	BusCaller caller = bus_caller(bus, connection);
-	const GPtrArray *all = manager_filesystems(bus_manager(bus));
+	g_autofree char *uuid = NULL;
+	ManagedFilesystem *managed;
 
-	for (size_t i = 0; i < all->len; i++) {
-		ManagedFilesystem *managed = all->pdata[i];
-		g_autofree char *its_path =
-			bus_filesystem_path(managed_filesystem_view(managed).uuid);
+	if (!g_str_has_prefix(path, BUS_FILESYSTEM_PREFIX "/"))
+		return 0;
+	uuid = g_strdelimit(g_strdup(path + strlen(BUS_FILESYSTEM_PREFIX "/")), "_", '-');
+	managed = manager_find_uuid(bus_manager(bus), uuid);
+	if (!managed)
+		return 0;
 
-		if (strcmp(path, its_path) != 0)
-			continue;
-		/* On the system bus the caller is not known yet, and changes go to everybody. */
-		show(bus_shown(bus), bus, managed, bus_access_is_trusted(&caller));
-		*ret_found = bus_shown(bus);
-		return 1;
-	}
-
-	return 0;
+	/* On the system bus the caller is not known yet, and changes go to everybody. */
+	show(bus_shown(bus), bus, managed, bus_access_is_trusted(&caller));
+	*ret_found = bus_shown(bus);
+	return 1;
 }
 
 int bus_filesystem_list(sd_bus *connection, const char *prefix, void *data, char ***ret_nodes,
@@ -444,9 +442,6 @@ static int get_text(sd_bus *connection, const char *path, const char *interface,
 #define CHANGING(name, type, member)                                                               \
 	SD_BUS_PROPERTY(name, type, NULL, offsetof(BusFilesystem, member),                         \
 			SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE)
-/* These change too often for a signal. */
-#define MOVING(name, type, member)                                                                 \
-	SD_BUS_PROPERTY(name, type, NULL, offsetof(BusFilesystem, member), 0)
 #define METHOD(name, results, handler)                                                             \
 	SD_BUS_METHOD(name, "", results, handler, SD_BUS_VTABLE_UNPRIVILEGED)
 
@@ -481,10 +476,10 @@ static const sd_bus_vtable vtable[] = {
 	CHANGING("ReadBytes", "t", read_bytes),
 	TEXT("Stage", stage),
 	CHANGING("StageStarted", "t", stage_started_usec),
-	MOVING("StageFiles", "t", stage_files),
-	MOVING("StageBytes", "t", stage_bytes),
-	MOVING("StageTotalBytes", "t", stage_total_bytes),
-	MOVING("PassFreedBytes", "t", pass_freed_bytes),
+	CHANGING("StageFiles", "t", stage_files),
+	CHANGING("StageBytes", "t", stage_bytes),
+	CHANGING("StageTotalBytes", "t", stage_total_bytes),
+	CHANGING("PassFreedBytes", "t", pass_freed_bytes),
 	METHOD("Start", "", on_start),
 	SD_BUS_METHOD_WITH_ARGS("Run", SD_BUS_ARGS("aay", paths, "as", wishes), SD_BUS_NO_RESULT,
 				on_run, SD_BUS_VTABLE_UNPRIVILEGED),
@@ -508,13 +503,16 @@ const sd_bus_vtable *bus_filesystem_vtable(void)
 	return vtable;
 }
 
-char **bus_filesystem_changing(void)
+char **bus_filesystem_changing(bool is_progress)
 {
+	static const char *const progress[] = { "StageFiles", "StageBytes", "StageTotalBytes",
+						"PassFreedBytes", NULL };
 	g_autoptr(GStrvBuilder) names = g_strv_builder_new();
 
 	for (const sd_bus_vtable *entry = vtable; entry->type != _SD_BUS_VTABLE_END; entry++)
 		if (entry->type == _SD_BUS_VTABLE_PROPERTY &&
-		    entry->flags & SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE)
+		    entry->flags & SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE &&
+		    (!is_progress || g_strv_contains(progress, entry->x.property.member)))
 			g_strv_builder_add(names, entry->x.property.member);
 
 	return g_strv_builder_end(names);

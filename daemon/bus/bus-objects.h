@@ -73,5 +73,5 @@ int bus_hold_take(Bus *bus, sd_bus_message *message, ManagedFilesystem *managed,
 int bus_hold_get_all(sd_bus *connection, const char *path, const char *interface,
 		     const char *property, sd_bus_message *reply, void *data, sd_bus_error *error);
 
-/* The properties that change with what a filesystem does, NULL-terminated. */
-char **bus_filesystem_changing(void);
+/* The properties that change with what a filesystem does, or with the progress of its pass; NULL-terminated. */
+char **bus_filesystem_changing(bool is_progress);

@@ -4,6 +4,7 @@
 #include "daemon/bus/bus-input.h"
 #include "daemon/bus/bus-message.h"
 #include "daemon/bus/bus-objects.h"
+#include "daemon/bus/bus-signals.h"
 #include "daemon/context/filesystem.h"
 #include "kernel-ioctl/call/fd.h"
 
@@ -31,11 +32,10 @@
  */
 #define BACKLOG 256
 
-/*
- * Signals of a filesystem are sent at most this often.  Callers that take and drop holds change one thousands of
- * times a second.  A peer that only waits for the processor would then leave more unread than BUS_BACKLOG_MAX.
- */
-#define TELL_USEC (G_USEC_PER_SEC / 20)
+/* GetManagedObjects has the longest answer, so few of them wait for the bus daemon. */
+#define LONG_ANSWERS_MAX 16
+
+#define OBJECT_MANAGER "org.freedesktop.DBus.ObjectManager"
 
 struct Bus {
 	Manager *manager;
@@ -48,10 +48,7 @@ struct Bus {
 	GPtrArray *peers; /* Peer */
 	sd_bus *system;   /* NULL: there is none */
 	BusFilesystem shown;
-
-	/* Changes that were not signalled yet. */
-	GHashTable *changed; /* of UUIDs */
-	sd_event_source *telling;
+	BusSignals *signals;
 };
 
 typedef struct {
@@ -88,6 +85,8 @@ static int add_objects(Bus *bus, sd_bus *connection)
 	if (failed >= 0)
 		failed = sd_bus_add_node_enumerator(connection, NULL, BUS_FILESYSTEM_PREFIX,
 						    bus_filesystem_list, bus);
+	if (failed >= 0)
+		failed = sd_bus_add_object_manager(connection, NULL, BUS_PATH);
 	return failed;
 }
 
@@ -104,13 +103,18 @@ static int on_hung_up(sd_bus_message *message, void *data, sd_bus_error *error)
 	return 0;
 }
 
-/* Hang up on a peer that does not read its signals: all of them would be kept for it. */
-static bool hang_up_on_deaf(Peer *peer)
+/* Whether more than @n_most messages wait for the other side, which does not read them. */
+static bool is_behind(sd_bus *connection, uint64_t n_most)
 {
 	uint64_t n_queued;
 
-	if (sd_bus_get_n_queued_write(peer->connection, &n_queued) >= 0 &&
-	    n_queued <= BUS_BACKLOG_MAX)
+	return sd_bus_get_n_queued_write(connection, &n_queued) < 0 || n_queued > n_most;
+}
+
+/* Hang up on a peer that does not read its signals: all of them would be kept for it. */
+static bool hang_up_on_deaf(Peer *peer)
+{
+	if (!is_behind(peer->connection, BUS_BACKLOG_MAX))
 		return false;
 
 	g_debug("hung up on a peer that takes no answers");
@@ -303,27 +307,24 @@ static int make_socket(const char *path, GError **error)
 	return fd_steal(&fd);
 }
 
-/* Whether the bus daemon takes no messages: they would be kept until it does. */
-static bool is_system_bus_stuck(const Bus *bus)
-{
-	uint64_t n_queued;
-
-	return sd_bus_get_n_queued_write(bus->system, &n_queued) < 0 || n_queued > BUS_BACKLOG_MAX;
-}
-
 /*
  * Refuse a long call before sd-bus processes it.  Answer none while the bus daemon takes no answers, because
  * callers do not read theirs.
  */
 static int on_system_message(sd_bus_message *message, void *data, sd_bus_error *unused)
 {
+	sd_bus *system = ((const Bus *)data)->system;
 	sd_bus_error error = SD_BUS_ERROR_NULL;
 
 	if (sd_bus_message_is_method_call(message, NULL, NULL) <= 0)
 		return 0;
-	if (is_system_bus_stuck(data))
+	if (is_behind(system, BUS_BACKLOG_MAX))
 		return 1;
-	if (bus_message_check(message, &error) >= 0)
+	if (is_behind(system, LONG_ANSWERS_MAX) &&
+	    sd_bus_message_is_method_call(message, OBJECT_MANAGER, NULL) > 0)
+		sd_bus_error_set(&error, SD_BUS_ERROR_LIMITS_EXCEEDED,
+				 "too many answers wait for the bus: ask again");
+	else if (bus_message_check(message, &error) >= 0)
 		return 0;
 
 	sd_bus_reply_method_error(message, &error);
@@ -366,54 +367,21 @@ static int listen_for_callers(Bus *bus)
 	return failed;
 }
 
-static void tell_changed(sd_bus *connection, const char *path)
+/* Send a signal to all that read theirs. */
+static void tell_all(const BusSignal *signal, void *data)
 {
-	g_auto(GStrv) names = bus_filesystem_changing();
-
-	sd_bus_emit_properties_changed_strv(connection, path, BUS_FILESYSTEM_INTERFACE, names);
-}
-
-static void tell_all_changed(Bus *bus, const char *uuid)
-{
-	g_autofree char *path = bus_filesystem_path(uuid);
+	Bus *bus = data;
+	/* Progress is for peers that read in time: nobody is disconnected for it. */
+	uint64_t n_most = signal->kind == BUS_SIGNAL_PROGRESS ? 0 : BUS_BACKLOG_MAX;
 
 	for (size_t i = bus->peers->len; i > 0; i--) {
 		Peer *peer = bus->peers->pdata[i - 1];
 
-		if (!hang_up_on_deaf(peer))
-			tell_changed(peer->connection, path);
+		if (!hang_up_on_deaf(peer) && !is_behind(peer->connection, n_most))
+			bus_signal_send(signal, peer->connection);
 	}
-	if (bus->system && !is_system_bus_stuck(bus))
-		tell_changed(bus->system, path);
-}
-
-/* Signal all changes, then none for a while. */
-static int on_telling(sd_event_source *source, uint64_t usec, void *data)
-{
-	Bus *bus = data;
-	GHashTableIter each;
-	gpointer uuid;
-
-	if (g_hash_table_size(bus->changed) == 0)
-		return 0;
-
-	g_hash_table_iter_init(&each, bus->changed);
-	while (g_hash_table_iter_next(&each, &uuid, NULL))
-		tell_all_changed(bus, uuid);
-	g_hash_table_remove_all(bus->changed);
-
-	sd_event_source_set_time_relative(source, TELL_USEC);
-	return sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
-}
-
-static int prepare_telling(Bus *bus)
-{
-	int failed = sd_event_add_time(bus->event, &bus->telling, CLOCK_MONOTONIC, 0, 1, on_telling,
-				       bus);
-
-	if (failed >= 0)
-		failed = sd_event_source_set_priority(bus->telling, PRIORITY_OWN);
-	return failed;
+	if (bus->system && !is_behind(bus->system, n_most))
+		bus_signal_send(signal, bus->system);
 }
 
 Bus *bus_new(Manager *manager, MainLoop *loop, int socket_fd, const char *socket_path,
@@ -426,7 +394,7 @@ Bus *bus_new(Manager *manager, MainLoop *loop, int socket_fd, const char *socket
 	bus->event = sd_event_ref(loop->event);
 	bus->access = bus_access_new(bus);
 	bus->queries = bus_queries_new(loop->messages);
-	bus->changed = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+	bus->signals = bus_signals_new(manager, tell_all, bus);
 	bus->peers = g_ptr_array_new_with_free_func((GDestroyNotify)peer_free);
 	bus->socket_fd = socket_fd >= 0 ? socket_fd : make_socket(socket_path, error);
 	if (bus->socket_fd < 0)
@@ -436,7 +404,7 @@ Bus *bus_new(Manager *manager, MainLoop *loop, int socket_fd, const char *socket
 
 	failed = listen_for_callers(bus);
 	if (failed >= 0)
-		failed = prepare_telling(bus);
+		failed = bus_signals_start(bus->signals, bus->event, PRIORITY_OWN);
 	if (failed < 0) {
 		g_propagate_error(error, error_of(failed, "cannot listen"));
 		return NULL;
@@ -452,8 +420,7 @@ void bus_free(Bus *bus)
 		return;
 
 	sd_event_source_unref(bus->connecting);
-	sd_event_source_disable_unref(bus->telling);
-	g_hash_table_unref(bus->changed);
+	bus_signals_free(bus->signals);
 	bus_access_free(bus->access);
 	bus_queries_free(bus->queries);
 	g_ptr_array_unref(bus->peers);
@@ -469,26 +436,16 @@ void bus_free(Bus *bus)
 
 void bus_filesystem_changed(Bus *bus, const ManagedFilesystem *managed)
 {
-	const char *uuid = managed_filesystem_view(managed).uuid;
-
-	bus_queries_changed(bus->queries, uuid);
-	g_hash_table_add(bus->changed, g_strdup(uuid));
-	/* At once, unless other changes were signalled just now. */
-	sd_event_source_set_enabled(bus->telling, SD_EVENT_ONESHOT);
+	bus_queries_changed(bus->queries, managed_filesystem_view(managed).uuid);
+	bus_signals_changed(bus->signals, managed);
 }
 
 void bus_filesystems_changed(Bus *bus)
 {
-	for (size_t i = bus->peers->len; i > 0; i--) {
-		Peer *peer = bus->peers->pdata[i - 1];
+	const BusSignal signal = { BUS_PATH, BUS_SIGNAL_LIST };
 
-		if (!hang_up_on_deaf(peer))
-			sd_bus_emit_signal(peer->connection, BUS_PATH, BUS_MANAGER_INTERFACE,
-					   "FilesystemsChanged", "");
-	}
-	if (bus->system && !is_system_bus_stuck(bus))
-		sd_bus_emit_signal(bus->system, BUS_PATH, BUS_MANAGER_INTERFACE,
-				   "FilesystemsChanged", "");
+	tell_all(&signal, bus);
+	bus_signals_list_changed(bus->signals);
 }
 
 int bus_reply_all(sd_bus_message *message, const char *type, const GPtrArray *all,

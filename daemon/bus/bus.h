@@ -39,7 +39,10 @@ Bus *bus_new(Manager *manager, MainLoop *loop, int socket_fd, const char *socket
 	     GError **error);
 void bus_free(Bus *bus);
 
-/* Signal that properties of the filesystem changed; soon, so that many changes make one signal. */
+/*
+ * Signal that properties of the filesystem changed; soon, so that many changes make one signal.  While a pass runs,
+ * the bus itself signals the progress once a second.
+ */
 void bus_filesystem_changed(Bus *bus, const ManagedFilesystem *managed);
 
 /* Signal that filesystems came or went. */

@@ -22,6 +22,7 @@ from private_peer import call, string
 
 NAME, MANAGER, MANAGER_PATH = "org.dedupd1", "org.dedupd1.Manager", "/org/dedupd1"
 FILESYSTEM, PROPERTIES = "org.dedupd1.Filesystem", "org.freedesktop.DBus.Properties"
+OBJECTS = "org.freedesktop.DBus.ObjectManager"
 GREETING = b"\0AUTH EXTERNAL " + b"%s" + b"\r\nNEGOTIATE_UNIX_FD\r\nBEGIN\r\n"
 MIB = 1 << 20
 CALLERS = 32
@@ -189,7 +190,7 @@ def calls_without_reading(flood, caller):
     """Of what has the longest answers."""
     member, interface, path = flood.random.choice([
         ("Introspect", "org.freedesktop.DBus.Introspectable", flood.target),
-        ("ListFilesystems", MANAGER, MANAGER_PATH), ("GetAll", PROPERTIES, flood.target)])
+        ("GetManagedObjects", OBJECTS, MANAGER_PATH), ("GetAll", PROPERTIES, flood.target)])
     arguments = ("s", string(FILESYSTEM)) if member == "GetAll" else ()
     caller.send_on(call(next(caller.serials), member, path, interface, *arguments), 1 << 40)
 
@@ -339,6 +340,7 @@ def bus_calls_without_reading(flood, caller):
     join_bus(caller)
     calls_without_reading_of_bus = [
         bus_call(caller, "Introspect", flood.target, "org.freedesktop.DBus.Introspectable"),
+        bus_call(caller, "GetManagedObjects", interface=OBJECTS),
         bus_call(caller, "GetAll", flood.target, PROPERTIES, "s", string(FILESYSTEM))]
     caller.send_on(flood.random.choice(calls_without_reading_of_bus), 1 << 40)
 

@@ -361,19 +361,90 @@ def test_each_stage_of_a_pass_is_told(bus, service, path, tree, filesystem):
         wait_until(look, service.log)
 
     service.tell("start", tree)
-    is_told(lambda each: each["Stage"] == "reading")
-    (reading, *_) = [each for each in told if each["Stage"] == "reading"]
+    is_told(lambda each: each.get("Stage") == "reading")
+    (reading, *_) = [each for each in told if each.get("Stage") == "reading"]
     assert reading["State"] == "running"
     assert reading["StageStarted"] >= reading["PassStarted"] > reading["LastEnded"]
     assert reading["StateDirectory"] == str(service.state_directory)
     assert len(reading["Disks"]) == 1
 
+    # The progress is told in between, but not with each read.
+    begun, n_told = time.monotonic(), len(told)
+    is_told(lambda each: "Stage" not in each and each["StageBytes"] > 4 * MIB)
+    assert len(told) - n_told <= time.monotonic() - begun + 2
+    (progress, *_) = [each for each in told if "Stage" not in each]
+    assert progress.keys() == {"StageFiles", "StageBytes", "StageTotalBytes", "PassFreedBytes"}
+
     told.clear()
     service.tell("stop", tree)
-    is_told(lambda each: each["Stage"] == "")
+    is_told(lambda each: each.get("Stage") == "")
     last = told[-1]
     assert (last["PassStarted"], last["StageStarted"]) == (0, 0)
     assert (last["LastOutcome"], last["LastError"]) == ("interrupted", "")
+    connection.close()
+
+
+def managed_objects(connection):
+    return connection.call_blocking(NAME, PATH, "org.freedesktop.DBus.ObjectManager", "GetManagedObjects", "", ())
+
+
+def test_objects_are_listed_and_told_when_they_come_and_go(bus, service, path, make_filesystem):
+    client = pytest.importorskip("dbus")
+    loop = pytest.importorskip("dbus.mainloop.glib").DBusGMainLoop()
+    glib = pytest.importorskip("gi.repository.GLib")
+    connection = client.bus.BusConnection(bus.address, mainloop=loop)
+    told = {"InterfacesAdded": {}, "InterfacesRemoved": {}}
+    for name, seen in told.items():
+        connection.add_signal_receiver(seen.__setitem__, name, path=PATH)
+    main = glib.MainContext.default()
+
+    def is_told(seen, path):
+        while main.iteration(False):
+            pass
+        return path in seen
+
+    objects = managed_objects(connection)
+    before = set(objects)
+    assert path in before
+    shown = objects[path][f"{NAME}.Filesystem"]
+    assert (shown["State"], shown["FreedBytes"], shown["LastError"]) == ("waiting", 8 * MIB, "")
+    properties = connection.call_blocking(NAME, path, "org.freedesktop.DBus.Properties", "GetAll", "s",
+                                          (f"{NAME}.Filesystem",))
+    assert shown.keys() == properties.keys()
+
+    other = make_filesystem("xfs", "320M")
+    uuid = subprocess.run(["findmnt", "-nro", "UUID", other.mount_point], check=True, capture_output=True,
+                          text=True).stdout.strip()
+    added = f"{PATH}/filesystem/" + uuid.replace("-", "_")
+    wait_until(lambda: is_told(told["InterfacesAdded"], added), service.log)
+    assert told["InterfacesAdded"][added][f"{NAME}.Filesystem"]["MountPoint"] == str(other.mount_point)
+    assert set(managed_objects(connection)) == before | {added}
+
+    subprocess.run(["umount", other.mount_point], check=True)
+    wait_until(lambda: is_told(told["InterfacesRemoved"], added), service.log)
+    # All that it had is gone.
+    assert set(told["InterfacesRemoved"][added]) == set(told["InterfacesAdded"][added])
+    assert set(managed_objects(connection)) == before
+    assert set(told["InterfacesAdded"]) == {added}
+    connection.close()
+
+
+def test_a_change_of_the_configuration_is_told(bus, service, path):
+    client = pytest.importorskip("dbus")
+    loop = pytest.importorskip("dbus.mainloop.glib").DBusGMainLoop()
+    glib = pytest.importorskip("gi.repository.GLib")
+    connection = client.bus.BusConnection(bus.address, mainloop=loop)
+    states = []
+    connection.add_signal_receiver(lambda interface, changed, gone: states.append(changed["State"]),
+                                   "PropertiesChanged", path=path)
+    service.configure()
+    service.tell("reload")
+
+    def is_told():
+        while glib.MainContext.default().iteration(False):
+            pass
+        return states[-1:] == ["disabled"]
+    wait_until(is_told, service.log)
     connection.close()
 
 
@@ -455,7 +526,7 @@ def interfaces(text):
     root = xml.etree.ElementTree.fromstring(text)
     found = {}
     for interface in root.iter("interface"):
-        if not interface.get("name").startswith(NAME):
+        if not interface.get("name").startswith((NAME, "org.freedesktop.DBus.ObjectManager")):
             continue
         members = set()
         for member in interface:

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "daemon/bus/bus-objects.h"
+#include "daemon/bus/bus.h"
+#include "daemon/manager/manager.h"
+#include "tests/unit/scratch.h"
+
+#include <string.h>
+
+/* The bus with many filesystems, and one peer on the socket.  Main and the peer share a loop. */
+
+#define MANY          1000
+#define PATIENCE_USEC (30 * G_USEC_PER_SEC)
+#define QUICK_USEC    (2 * G_USEC_PER_SEC)
+
+/* None of them is mounted. */
+struct Manager {
+	GPtrArray *filesystems;
+	DiskTable *disks;
+};
+
+typedef struct {
+	Scratch *scratch;
+	MainLoop *loop;
+	Manager manager;
+	Bus *bus;
+	sd_bus *peer;
+	unsigned n_changed, n_added, n_removed, n_listed;
+	bool is_hung_up;
+} Fixture;
+
+bool manager_reload(Manager *manager, GError **error)
+{
+	return true;
+}
+
+void manager_look(Manager *manager)
+{
+}
+
+DiskTable *manager_disks(const Manager *manager)
+{
+	return manager->disks;
+}
+
+const GPtrArray *manager_filesystems(const Manager *manager)
+{
+	return manager->filesystems;
+}
+
+ManagedFilesystem *manager_find_uuid(const Manager *manager, const char *uuid)
+{
+	for (size_t i = 0; i < manager->filesystems->len; i++)
+		if (strcmp(managed_filesystem_view(manager->filesystems->pdata[i]).uuid, uuid) == 0)
+			return manager->filesystems->pdata[i];
+	return NULL;
+}
+
+ManagedFilesystem *manager_find(const Manager *manager, const char *name)
+{
+	return manager_find_uuid(manager, name);
+}
+
+static void add_filesystem(Fixture *fixture, unsigned number)
+{
+	static const ManagedListener nobody = { 0 };
+	g_autofree char *uuid = g_strdup_printf("00000000-0000-4000-8000-%012x", number);
+
+	g_ptr_array_add(
+		fixture->manager.filesystems,
+		managed_filesystem_new(uuid, fixture->loop, fixture->manager.disks, &nobody));
+}
+
+static int on_signal(sd_bus_message *message, void *data, sd_bus_error *error)
+{
+	Fixture *fixture = data;
+
+	fixture->n_changed += sd_bus_message_is_signal(message, NULL, "PropertiesChanged") > 0;
+	fixture->n_added += sd_bus_message_is_signal(message, NULL, "InterfacesAdded") > 0;
+	fixture->n_removed += sd_bus_message_is_signal(message, NULL, "InterfacesRemoved") > 0;
+	fixture->is_hung_up |= sd_bus_message_is_signal(message, NULL, "Disconnected") > 0;
+	return 0;
+}
+
+static void connect_peer(Fixture *fixture, const char *socket_path)
+{
+	g_autofree char *address = g_strconcat("unix:path=", socket_path, NULL);
+
+	g_assert_cmpint(sd_bus_new(&fixture->peer), >=, 0);
+	g_assert_cmpint(sd_bus_set_address(fixture->peer, address), >=, 0);
+	g_assert_cmpint(sd_bus_start(fixture->peer), >=, 0);
+	g_assert_cmpint(sd_bus_attach_event(fixture->peer, fixture->loop->event, 0), >=, 0);
+	g_assert_cmpint(sd_bus_add_filter(fixture->peer, NULL, on_signal, fixture), >=, 0);
+}
+
+static void set_up(Fixture *fixture, gconstpointer data)
+{
+	g_autoptr(GError) error = NULL;
+	g_autofree char *socket_path = NULL;
+
+	/* Not the bus of the machine that this runs on. */
+	g_setenv("DBUS_SYSTEM_BUS_ADDRESS", "unix:path=/nonexistent", true);
+	fixture->scratch = scratch_new();
+	fixture->loop = main_loop_new(&error);
+	g_assert_no_error(error);
+	fixture->manager.disks = disk_table_new();
+	fixture->manager.filesystems =
+		g_ptr_array_new_with_free_func((GDestroyNotify)managed_filesystem_free);
+	for (unsigned i = 0; i < MANY; i++)
+		add_filesystem(fixture, i);
+	socket_path = scratch_path(fixture->scratch, "socket");
+	fixture->bus = bus_new(&fixture->manager, fixture->loop, -1, socket_path, &error);
+	g_assert_no_error(error);
+	connect_peer(fixture, socket_path);
+}
+
+static void tear_down(Fixture *fixture, gconstpointer data)
+{
+	sd_bus_detach_event(fixture->peer);
+	sd_bus_close_unref(fixture->peer);
+	bus_free(fixture->bus);
+	g_ptr_array_unref(fixture->manager.filesystems);
+	disk_table_free(fixture->manager.disks);
+	main_loop_free(fixture->loop);
+	scratch_free(fixture->scratch);
+}
+
+/* Run the loop until the peer has @n of @count.  Returns how long that took. */
+static int64_t wait_for(Fixture *fixture, const unsigned *count, unsigned n)
+{
+	int64_t begun_usec = g_get_monotonic_time();
+
+	while (*count < n && !fixture->is_hung_up) {
+		g_assert_cmpint(g_get_monotonic_time() - begun_usec, <, PATIENCE_USEC);
+		g_assert_cmpint(sd_event_run(fixture->loop->event, 1000), >=, 0);
+	}
+	g_assert_false(fixture->is_hung_up);
+	g_assert_cmpuint(*count, ==, n);
+	return g_get_monotonic_time() - begun_usec;
+}
+
+static int on_objects(sd_bus_message *reply, void *data, sd_bus_error *error)
+{
+	Fixture *fixture = data;
+	const char *path;
+
+	g_assert_cmpint(sd_bus_message_get_errno(reply), ==, 0);
+	g_assert_cmpint(sd_bus_message_enter_container(reply, 'a', "{oa{sa{sv}}}"), >, 0);
+	while (sd_bus_message_enter_container(reply, 'e', "oa{sa{sv}}") > 0) {
+		g_assert_cmpint(sd_bus_message_read(reply, "o", &path), >, 0);
+		fixture->n_listed += g_str_has_prefix(path, BUS_FILESYSTEM_PREFIX "/");
+		g_assert_cmpint(sd_bus_message_skip(reply, "a{sa{sv}}"), >=, 0);
+		g_assert_cmpint(sd_bus_message_exit_container(reply), >=, 0);
+	}
+	return 0;
+}
+
+static int64_t list(Fixture *fixture)
+{
+	fixture->n_listed = 0;
+	g_assert_cmpint(sd_bus_call_method_async(fixture->peer, NULL, NULL, BUS_PATH,
+						 "org.freedesktop.DBus.ObjectManager",
+						 "GetManagedObjects", on_objects, fixture, ""),
+			>=, 0);
+	return wait_for(fixture, &fixture->n_listed, fixture->manager.filesystems->len);
+}
+
+static void test_all_objects_come_with_one_call(Fixture *fixture, gconstpointer data)
+{
+	int64_t took_usec = list(fixture);
+
+	g_test_message("%d objects in %" G_GINT64_FORMAT " us", MANY, took_usec);
+	g_assert_cmpint(took_usec, <, QUICK_USEC);
+}
+
+/* A peer that reads is not hung up on, although more change at a time than may be left unread. */
+static void test_changes_of_all_reach_a_peer(Fixture *fixture, gconstpointer data)
+{
+	int64_t took_usec;
+
+	list(fixture);
+	for (unsigned i = 0; i < MANY; i++)
+		bus_filesystem_changed(fixture->bus, fixture->manager.filesystems->pdata[i]);
+	took_usec = wait_for(fixture, &fixture->n_changed, MANY);
+	g_test_message("%d changes in %" G_GINT64_FORMAT " us", MANY, took_usec);
+	g_assert_cmpint(took_usec, <, QUICK_USEC);
+	g_assert_cmpuint(fixture->n_added, ==, 0);
+}
+
+static void test_many_changes_of_one_make_few_signals(Fixture *fixture, gconstpointer data)
+{
+	int64_t begun_usec;
+
+	list(fixture);
+	begun_usec = g_get_monotonic_time();
+	while (g_get_monotonic_time() - begun_usec < G_USEC_PER_SEC / 2) {
+		bus_filesystem_changed(fixture->bus, fixture->manager.filesystems->pdata[0]);
+		sd_event_run(fixture->loop->event, 0);
+	}
+	g_assert_cmpuint(fixture->n_changed, >=, 2);
+	g_assert_cmpuint(fixture->n_changed, <=, 12);
+}
+
+static void test_objects_that_come_and_go_are_told(Fixture *fixture, gconstpointer data)
+{
+	list(fixture);
+	g_ptr_array_set_size(fixture->manager.filesystems, MANY - 2);
+	bus_filesystems_changed(fixture->bus);
+	wait_for(fixture, &fixture->n_removed, 2);
+	add_filesystem(fixture, MANY);
+	bus_filesystems_changed(fixture->bus);
+	wait_for(fixture, &fixture->n_added, 1);
+	list(fixture);
+	g_assert_cmpuint(fixture->n_removed, ==, 2);
+	g_assert_cmpuint(fixture->n_added, ==, 1);
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+
+#define ADD(path, test) g_test_add(path, Fixture, NULL, set_up, test, tear_down)
+	ADD("/bus/all-objects-come-with-one-call", test_all_objects_come_with_one_call);
+	ADD("/bus/changes-of-all-reach-a-peer", test_changes_of_all_reach_a_peer);
+	ADD("/bus/many-changes-of-one-make-few-signals", test_many_changes_of_one_make_few_signals);
+	ADD("/bus/objects-that-come-and-go-are-told", test_objects_that_come_and_go_are_told);
+
+	return g_test_run();
+}
