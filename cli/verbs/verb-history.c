@@ -33,6 +33,7 @@ enum {
 	HISTORY_DEFERRED,
 	HISTORY_RELEASED,
 	HISTORY_DEFERRED_WRITTEN,
+	HISTORY_USED,
 };
 
 static const TableColumn history_columns[] = {
@@ -60,6 +61,7 @@ static const TableColumn history_columns[] = {
 	[HISTORY_DEFERRED] = { "DEFERRED", "deferred_bytes", COLUMN_NUMBER },
 	[HISTORY_RELEASED] = { NULL, "released_bytes", COLUMN_NUMBER },
 	[HISTORY_DEFERRED_WRITTEN] = { "COPIED", "deferred_written_bytes", COLUMN_NUMBER },
+	[HISTORY_USED] = { NULL, "used_bytes", COLUMN_NUMBER },
 };
 
 const TableKind table_of_history = { "passes", history_columns, G_N_ELEMENTS(history_columns),
@@ -94,6 +96,8 @@ static void add_pass(Table *table, const HashStoreAbout *about, const PassRecord
 	table_set_size(table, HISTORY_DEFERRED, pass->deferred_bytes);
 	table_set_size(table, HISTORY_RELEASED, pass->released_bytes);
 	table_set_size(table, HISTORY_DEFERRED_WRITTEN, pass->deferred_written_bytes);
+	if (pass->used_bytes > 0)
+		table_set_size(table, HISTORY_USED, pass->used_bytes);
 	if (pass->is_checked)
 		table_set_difference(table, HISTORY_DRIFT, pass->drift_bytes);
 }

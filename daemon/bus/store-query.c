@@ -60,6 +60,8 @@ static void add_pass(GString *text, const PassRecord *pass)
 	json_object_set_new(json, "net_bytes",
 			    pass->has_net ? json_integer((json_int_t)pass->net_bytes)
 					  : json_null());
+	json_object_set_new(json, "used_bytes",
+			    pass->used_bytes > 0 ? number(pass->used_bytes) : json_null());
 	json_object_set_new(json, "metadata_delta_bytes",
 			    json_integer((json_int_t)pass->metadata_delta_bytes));
 	json_object_set_new(json, "drift_bytes",

@@ -85,6 +85,7 @@ static void make_record(const Pass *pass, PassRecord *ret)
 		.has_extents = result->found_by_checksums,
 		.net_bytes = pass_result_net_bytes(result),
 		.has_net = true,
+		.used_bytes = result->freed.used_after_bytes,
 		.pinned_bytes = pass_result_pinned(result).bytes,
 		.deferred_bytes = result->deferred.bytes,
 		.released_bytes = result->deferred.released_bytes,

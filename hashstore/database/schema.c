@@ -115,6 +115,8 @@ static const char *const steps[] = {
 	"  digest INTEGER NOT NULL, size_bytes INTEGER NOT NULL, n_objects INTEGER NOT NULL,"
 	"  PRIMARY KEY (digest, size_bytes)) WITHOUT ROWID;"
 	"CREATE TABLE loose_object (id INTEGER PRIMARY KEY);",
+	/* 15.  The space in use at the end of a pass.  Readers do without it. */
+	"ALTER TABLE pass ADD COLUMN used_bytes INTEGER NOT NULL DEFAULT 0;",
 };
 
 const Schema schema_current = { .steps = steps,

@@ -57,8 +57,8 @@ static const char *const sql[N_STATEMENTS] = {
 		" objects_read, finding_bytes, compare_bytes, shared_bytes, freed_bytes,"
 		" hole_bytes, runs_shared, runs_differed, capped, pinned_bytes, rewritten_bytes,"
 		" metadata_delta_bytes, is_checked, drift_bytes, deferred_bytes, released_bytes,"
-		" deferred_written_bytes, extents, net_bytes)"
-		" VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+		" deferred_written_bytes, extents, net_bytes, used_bytes) VALUES"
+		" (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
 	[STATEMENT_PRUNE_PASSES] = "DELETE FROM pass WHERE id <= ?",
 	[STATEMENT_DROP_OLD_PASSES] = "DELETE FROM pass WHERE ended_usec < ?",
 	[STATEMENT_ADD_TOTAL] =

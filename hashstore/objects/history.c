@@ -66,6 +66,7 @@ static bool put_row(HashStore *store, PassRecord *record, GError **error)
 	sqlite3_bind_int64(put, 22, (int64_t)record->deferred_written_bytes);
 	sqlite3_bind_null(put, 23);
 	sqlite3_bind_null(put, 24);
+	sqlite3_bind_int64(put, 25, (int64_t)record->used_bytes);
 	if (record->has_extents)
 		sqlite3_bind_int64(put, 23, (int64_t)record->files);
 	if (record->has_net)
@@ -119,8 +120,10 @@ PassCursor *pass_cursor_open(HashStore *store, GError **error)
 		" finding_bytes, compare_bytes, shared_bytes, freed_bytes, hole_bytes,"
 		" runs_shared, runs_differed, capped, pinned_bytes, rewritten_bytes,"
 		" metadata_delta_bytes, is_checked, drift_bytes, deferred_bytes, released_bytes,"
-		" deferred_written_bytes, extents, net_bytes"
-		" FROM pass ORDER BY id DESC",
+		" deferred_written_bytes, extents, net_bytes,"
+		/* A pass of an older store has no such column, and the name then is that of the constant. */
+		" (SELECT used_bytes FROM pass AS same WHERE same.id = pass.id)"
+		" FROM pass, (SELECT 0 AS used_bytes) ORDER BY id DESC",
 		error);
 
 	return cursor->all ? g_steal_pointer(&cursor) : NULL;
@@ -157,6 +160,7 @@ static void read_row(sqlite3_stmt *row, PassRecord *ret)
 	ret->has_extents = sqlite3_column_type(row, 23) != SQLITE_NULL;
 	ret->has_net = sqlite3_column_type(row, 24) != SQLITE_NULL;
 	ret->net_bytes = sqlite3_column_int64(row, 24);
+	ret->used_bytes = (uint64_t)sqlite3_column_int64(row, 25);
 }
 
 bool pass_cursor_next(PassCursor *cursor, const PassRecord **ret, GError **error)

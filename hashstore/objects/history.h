@@ -45,8 +45,9 @@ typedef struct {
 	uint64_t released_bytes;      /* earlier deferred bytes freed since the previous pass */
 	/* The part of rewritten_bytes for deferred extents; not subtracted from freed_bytes. */
 	uint64_t deferred_written_bytes;
-	int64_t net_bytes; /* freed_bytes net of metadata: docs/quantities.md */
-	bool has_net;      /* net_bytes is known */
+	int64_t net_bytes;   /* freed_bytes net of metadata: docs/quantities.md */
+	bool has_net;        /* net_bytes is known */
+	uint64_t used_bytes; /* by data at the end, by the filesystem's count; 0: not known */
 } PassRecord;
 
 void pass_record_clear(PassRecord *record);

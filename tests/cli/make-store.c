@@ -60,6 +60,7 @@ static bool put_pass(HashStore *store, int64_t n, char *mount_point, GError **er
 		.metadata_delta_bytes = -16384,
 		.is_checked = n % 2 == 1,
 		.drift_bytes = -n,
+		.used_bytes = n > 1 ? (uint64_t)n * 100 * MIB : 0,
 	};
 
 	return hash_store_put_pass(store, &pass, error);

@@ -32,6 +32,7 @@ static PassRecord record_of(uint64_t n)
 		.has_extents = n % 4 == 0,
 		.has_net = n % 5 != 0,
 		.net_bytes = n % 5 == 0 ? 0 : 17 - (int64_t)n,
+		.used_bytes = n + 18,
 	};
 }
 
@@ -75,6 +76,7 @@ static void check_record(const PassRecord *record, uint64_t n)
 	g_assert_cmpint(record->has_extents, ==, expected.has_extents);
 	g_assert_cmpint(record->has_net, ==, expected.has_net);
 	g_assert_cmpint(record->net_bytes, ==, expected.net_bytes);
+	g_assert_cmpuint(record->used_bytes, ==, expected.used_bytes);
 }
 
 static void test_passes_come_back_newest_first_and_totals_count_all(void)
@@ -186,12 +188,39 @@ static void test_notes_are_kept_and_replaced(void)
 	g_assert_cmpstr(text, ==, "two");
 }
 
+/* A reader does not wait for the next pass, which upgrades the store. */
+static void test_passes_of_an_older_store_are_read(void)
+{
+	g_autoptr(StoreFixture) fixture = store_fixture_new();
+	g_autoptr(HashStore) store = store_fixture_open(fixture);
+	g_autoptr(HashStore) reader = NULL;
+	g_autoptr(PassCursor) cursor = NULL;
+	const PassRecord *record;
+	GError *error = NULL;
+
+	put_pass(store, 1);
+	g_assert_true(hash_store_commit(store, &error));
+	hash_store_close(g_steal_pointer(&store));
+	store_fixture_sql(fixture->path, "ALTER TABLE pass DROP COLUMN used_bytes;"
+					 "PRAGMA user_version = 14");
+
+	reader = hash_store_open_to_read(fixture->path, &error);
+	g_assert_no_error(error);
+	cursor = pass_cursor_open(reader, &error);
+	g_assert_no_error(error);
+	g_assert_true(pass_cursor_next(cursor, &record, &error));
+	g_assert_cmpuint(record->freed_bytes, ==, 7);
+	g_assert_cmpuint(record->used_bytes, ==, 0);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 
 	g_test_add_func("/history/passes-come-back-newest-first-and-totals-count-all",
 			test_passes_come_back_newest_first_and_totals_count_all);
+	g_test_add_func("/history/passes-of-an-older-store-are-read",
+			test_passes_of_an_older_store_are_read);
 	g_test_add_func("/history/skips-come-back-largest-first-until-they-are-replaced",
 			test_skips_come_back_largest_first_until_they_are_replaced);
 	g_test_add_func("/history/notes-are-kept-and-replaced", test_notes_are_kept_and_replaced);

@@ -115,6 +115,7 @@ class Day:
                 "pinned_bytes": run.ledger["pinned_bytes"],
                 "metadata_delta_bytes": run.ledger["metadata_delta_bytes"],
                 "deferred_bytes": run.filesystem["deferred"]["bytes"],
+                "used_bytes": run.freed["used_after_bytes"],
                 "started": run.filesystem["started"], "outcome": run.filesystem["outcome"]}.items():
             assert last[name] == reported, name
         assert status["last_pass"] == last["started"]
