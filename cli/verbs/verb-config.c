@@ -20,6 +20,13 @@ enum {
 	CONFIG_LINE,
 	CONFIG_TAKES,
 	CONFIG_HELP,
+	CONFIG_TYPE_NAME,
+	CONFIG_DEFAULT,
+	CONFIG_WORDS,
+	CONFIG_LEAST,
+	CONFIG_MOST,
+	CONFIG_LIST,
+	CONFIG_SECTIONS,
 };
 
 static const TableColumn config_columns[] = {
@@ -31,24 +38,59 @@ static const TableColumn config_columns[] = {
 	[CONFIG_LINE] = { NULL, "line", COLUMN_NUMBER },
 	[CONFIG_TAKES] = { NULL, "takes", COLUMN_TEXT },
 	[CONFIG_HELP] = { NULL, "help", COLUMN_TEXT },
+	[CONFIG_TYPE_NAME] = { NULL, "type", COLUMN_TEXT },
+	[CONFIG_DEFAULT] = { NULL, "default", COLUMN_TEXT },
+	[CONFIG_WORDS] = { NULL, "words", COLUMN_LINES },
+	[CONFIG_LEAST] = { NULL, "least", COLUMN_NUMBER },
+	[CONFIG_MOST] = { NULL, "most", COLUMN_NUMBER },
+	[CONFIG_LIST] = { NULL, "list", COLUMN_TEXT },
+	[CONFIG_SECTIONS] = { NULL, "sections", COLUMN_LINES },
 };
 
 const TableKind table_of_config = { "config", config_columns, G_N_ELEMENTS(config_columns),
 				    "dedupctl-config", 1 };
+
+/* What a form needs to know of @key. */
+static void set_form(Table *table, const ConfigKey *key)
+{
+	static const char *const types[] = {
+		[CONFIG_CHOICE] = "choice",   [CONFIG_BYTES] = "size",
+		[CONFIG_NUMBER] = "number",   [CONFIG_DURATION] = "duration",
+		[CONFIG_PATH] = "directory",  [CONFIG_WINDOW] = "window",
+		[CONFIG_EXCLUDE] = "pattern", [CONFIG_INCLUDE] = "pattern",
+	};
+	g_autofree char *choices = key->words ? g_strjoinv("\n", (char **)key->words) : NULL;
+	g_autofree char *takes = config_value_form(key);
+	g_autoptr(GString) sections = g_string_new(NULL);
+
+	for (unsigned one = CONFIG_DEDUPD; one <= CONFIG_FILESYSTEM; one <<= 1)
+		if (key->sections & one)
+			g_string_append_printf(sections, "%s%s", sections->len > 0 ? "\n" : "",
+					       config_section_name(one));
+	table_set_text(table, CONFIG_SECTIONS, sections->str);
+	table_set_text(table, CONFIG_TAKES, takes);
+	table_set_text(table, CONFIG_HELP, key->help);
+	table_set_text(table, CONFIG_TYPE_NAME, types[key->type]);
+	table_set_text(table, CONFIG_DEFAULT, key->standard);
+	table_set_text(table, CONFIG_WORDS, choices ? choices : key->word);
+	if (key->type == CONFIG_BYTES || key->type == CONFIG_NUMBER)
+		table_set_count(table, CONFIG_LEAST, key->least);
+	if (key->type == CONFIG_NUMBER)
+		table_set_count(table, CONFIG_MOST, key->most);
+	table_set_text(table, CONFIG_LIST, config_key_is_list(key) ? "yes" : "no");
+}
 
 /* One line that sets @key, or, without an @origin, its default. */
 static void add_value(Table *table, const char *section, const ConfigKey *key,
 		      const ConfigEntry *origin)
 {
 	g_autofree char *value = message_text(origin ? origin->text : key->standard);
-	g_autofree char *takes = config_value_form(key);
 
 	table_add_row(table);
 	table_set_text(table, CONFIG_SECTION, section);
 	table_set_text(table, CONFIG_KEY, key->name);
 	table_set_text(table, CONFIG_VALUE, value);
-	table_set_text(table, CONFIG_TAKES, takes);
-	table_set_text(table, CONFIG_HELP, key->help);
+	set_form(table, key);
 	if (!origin) {
 		table_set_text(table, CONFIG_FROM, "default");
 		return;

@@ -31,10 +31,10 @@ MIB = 1 << 20
 NO_SERVICE = {"DEDUPD_SOCKET": "/nonexistent", "DBUS_SYSTEM_BUS_ADDRESS": "unix:path=/nonexistent"}
 
 
-def run(*arguments, environment=None, stdout=subprocess.PIPE):
+def run(*arguments, environment=None, stdout=subprocess.PIPE, typed=None):
     """The finished process; JSON is held to its schema."""
     done = subprocess.run([DEDUPCTL, *arguments], stdout=stdout, stderr=subprocess.PIPE, text=True,
-                          check=False, timeout=30,
+                          check=False, timeout=30, input=typed,
                           env={"PATH": "/usr/bin:/bin", "TZ": "Europe/Berlin", "LC_ALL": "C.UTF-8",
                                **(environment or {})})
     schemas.check_printed(arguments, done.stdout)
@@ -325,9 +325,10 @@ def test_history_as_json(make_store, dedupctl):
         "compare_bytes": 4 * MIB, "shared_bytes": 3 * MIB, "freed_bytes": MIB,
         "hole_bytes": MIB // 2, "runs_shared": 7, "runs_differed": 1, "capped": 2,
         "pinned_bytes": 2 * MIB, "rewritten_bytes": 4096, "metadata_delta_bytes": -16384,
-        "drift_bytes": -1, "deferred_bytes": 0, "released_bytes": 0, "deferred_written_bytes": 0,
+        "drift_bytes": -1, "deferred_bytes": 0, "released_bytes": 0, "deferred_written_bytes": 0, "used_bytes": None,
     }
     assert [row["drift_bytes"] for row in passes] == [None, -3, None, -1]
+    assert [row["used_bytes"] for row in passes] == [400 * MIB, 300 * MIB, 200 * MIB, None]
 
 
 def test_status_for_people(make_store, dedupctl):
@@ -637,6 +638,25 @@ def test_config_shows_all_that_is_said_and_where(dedupctl, configuration):
     assert found["[Disk sda]", "ReadRate"] == [("50M", 8)]
     assert ("[Filesystem /srv]", "Find") not in found
     assert {row["file"] for row in rows(process)} == {str(configuration), None}
+
+
+def test_config_describes_each_key_for_forms(dedupctl):
+    keys = {row["key"]: row for row in rows(dedupctl("config", "--json", "--config=none"))}
+    forms = {key: [row[name] for name in ("type", "default", "words", "least", "most", "list", "sections")]
+             for key, row in keys.items()}
+
+    assert forms["Mode"] == ["choice", "resident", ["timer", "resident"], None, None, "no", ["Dedupd", "Filesystem"]]
+    assert forms["Memory"] == ["size", "64M", [], 4 << 20, None, "no", ["Dedupd"]]
+    assert forms["Threads"] == ["number", "auto", ["auto"], 1, 64, "no", ["Dedupd", "Filesystem"]]
+    assert forms["ReadRate"] == ["size", "none", ["none"], 1, None, "no", ["Dedupd", "Disk"]]
+    assert forms["Exclude"] == ["pattern", None, [], None, None, "yes", ["Dedupd", "Filesystem"]]
+    assert keys["Exclude"]["value"] is None
+
+
+def test_config_check_reads_what_a_form_has_on_its_input(dedupctl):
+    process = dedupctl("config", "--check", "/dev/stdin", typed="[Dedupd]\nMode=never\n")
+    assert process.returncode == 1
+    assert "/dev/stdin:2: [Dedupd] Mode=: " in process.stderr
 
 
 @pytest.mark.parametrize("name", ["/srv", "/srv/", UUID, UUID.upper()])
