@@ -482,11 +482,11 @@ bool daemon_client_hold(DaemonClient *client, const char *name, const char *why,
 	return *ret_fd >= 0;
 }
 
-char *daemon_client_report(DaemonClient *client, const char *name, GError **error)
+char *daemon_client_text(DaemonClient *client, const char *name, const char *method, GError **error)
 {
 	g_autofree char *path = find_path(client, name, error);
 	g_autoptr(Message) reply =
-		path ? call(client, path, BUS_FILESYSTEM_INTERFACE, "GetReport", error, "") : NULL;
+		path ? call(client, path, BUS_FILESYSTEM_INTERFACE, method, error, "") : NULL;
 	g_autofree char *file = NULL;
 	char *text = NULL;
 	int fd;

@@ -70,8 +70,12 @@ bool daemon_client_run(DaemonClient *client, const char *name, char *const *path
 bool daemon_client_hold(DaemonClient *client, const char *name, const char *why, int *ret_fd,
 			GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
-/* The report of the last pass over @name as JSON, to be freed with g_free(). */
-char *daemon_client_report(DaemonClient *client, const char *name, GError **error);
+/*
+ * The text of the file that @method returns of the filesystem @name, to be freed with g_free().  "GetReport": the
+ * report of the last pass as JSON.  "GetHistory": a line of JSON for each pass.
+ */
+char *daemon_client_text(DaemonClient *client, const char *name, const char *method,
+			 GError **error);
 
 /* All disks that the service knows (DaemonDisk). */
 GPtrArray *daemon_client_disks(DaemonClient *client, GError **error);

@@ -67,7 +67,7 @@ bool daemon_client_hold(DaemonClient *client, const char *name, const char *why,
 	g_assert_not_reached();
 }
 
-char *daemon_client_report(DaemonClient *client, const char *name, GError **error)
+char *daemon_client_text(DaemonClient *client, const char *name, const char *method, GError **error)
 {
 	g_assert_not_reached();
 }

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/arguments/store-list.h"
+#include "cli/client/daemon-client.h"
 #include "cli/stores/history-plot.h"
 #include "cli/terminal/message.h"
 #include "cli/terminal/pass-text.h"
 #include "cli/terminal/table.h"
 #include "cli/verbs/verb.h"
 
+#include <jansson.h>
 #include <stdio.h>
+#include <unistd.h>
 
 enum {
 	HISTORY_MOUNT,
@@ -129,6 +132,58 @@ static bool add_passes(Table *table, HashStore *store, Shown *shown, GError **er
 	}
 }
 
+/* Add a pass as the service tells it: with the keys of the columns, but its times in microseconds. */
+static void add_served_pass(Table *table, const char *uuid, const json_t *pass, Shown *shown)
+{
+	int64_t started_usec = json_integer_value(json_object_get(pass, "started_usec"));
+	int64_t ended_usec = json_integer_value(json_object_get(pass, "ended_usec"));
+
+	table_add_row(table);
+	table_set_text(table, HISTORY_UUID, uuid);
+	table_set_time(table, HISTORY_STARTED, started_usec);
+	table_set_duration(table, HISTORY_TOOK, ended_usec - started_usec);
+	for (size_t i = 0; i < G_N_ELEMENTS(history_columns); i++) {
+		const char *key = history_columns[i].key;
+		const json_t *value = json_object_get(pass, key);
+
+		if (json_is_integer(value) && g_str_has_suffix(key, "_bytes"))
+			table_set_difference(table, i, json_integer_value(value));
+		else if (json_is_integer(value))
+			table_set_count(table, i, (uint64_t)json_integer_value(value));
+		else if (json_is_string(value))
+			table_set_text(table, i, json_string_value(value));
+	}
+	shown->files |= json_is_integer(json_object_get(pass, "files"));
+	shown->extents |= json_is_integer(json_object_get(pass, "extents"));
+	shown->net |= json_is_integer(json_object_get(pass, "net_bytes"));
+	shown->deferred |= json_integer_value(json_object_get(pass, "deferred_bytes")) > 0;
+}
+
+static bool add_served_passes(Table *table, DaemonClient *client, const char *uuid, Shown *shown,
+			      GError **error)
+{
+	g_autofree char *text = daemon_client_text(client, uuid, "GetHistory", error);
+	g_auto(GStrv) lines = text ? g_strsplit(text, "\n", -1) : NULL;
+
+	for (char **line = lines; line && *line; line++) {
+		json_t *pass = json_loads(*line, 0, NULL);
+
+		if (pass)
+			add_served_pass(table, uuid, pass, shown);
+		json_decref(pass);
+	}
+	return lines;
+}
+
+static bool is_named(const DaemonFilesystem *live, char *const *names)
+{
+	bool is_named = !names;
+
+	for (; names && *names; names++)
+		is_named |= daemon_filesystem_is_called(live, *names);
+	return is_named;
+}
+
 static void hide_empty(Table *table, const Shown *shown, const Options *options)
 {
 	const struct {
@@ -145,6 +200,36 @@ static void hide_empty(Table *table, const Shown *shown, const Options *options)
 	for (size_t i = 0; i < G_N_ELEMENTS(columns) && !options_are_for_programs(options); i++)
 		if (!columns[i].is_shown)
 			table_hide(table, columns[i].column);
+}
+
+/* Print what the service tells users who have no stores of their own.  Returns false if it tells nothing. */
+static bool print_served(Table *table, const Options *options, ExitStatus *ret)
+{
+	g_autoptr(DaemonClient) client = daemon_client_connect(NULL);
+	g_autoptr(GPtrArray) all = client ? daemon_client_list(client, NULL) : NULL;
+	bool is_told = false;
+	Shown shown = { 0 };
+
+	*ret = EXIT_STATUS_DONE;
+	for (guint i = 0; all && i < all->len; i++) {
+		const DaemonFilesystem *live = all->pdata[i];
+		g_autoptr(GError) error = NULL;
+
+		if (live->state_directory[0] == '\0' || !is_named(live, options->names))
+			continue;
+		is_told = true;
+		if (add_served_passes(table, client, live->uuid, &shown, &error))
+			continue;
+		message_print_error(error);
+		*ret = EXIT_STATUS_FAILED;
+	}
+	if (!is_told)
+		return false;
+
+	message_print("shown is what the service tells: only root may read its stores");
+	hide_empty(table, &shown, options);
+	table_print(table);
+	return true;
 }
 
 /* Print one plot below the other, and report read errors. */
@@ -175,6 +260,7 @@ ExitStatus verb_history(const Options *options)
 		store_list_open(options->state_directory, options->names, &error);
 	g_autoptr(Table) table = table_new_asked(&table_of_history, options);
 	const StoreEntry *entry;
+	ExitStatus status;
 	Shown shown = { 0 };
 
 	if (options->plot && options_are_for_programs(options)) {
@@ -183,18 +269,22 @@ ExitStatus verb_history(const Options *options)
 			"--raw and --noheadings");
 		return EXIT_STATUS_USAGE;
 	}
-	if (!list) {
-		message_print("cannot read the stores: %s", error->message);
-		return EXIT_STATUS_FAILED;
-	}
-	if (options->plot)
+	if (list && options->plot)
 		return print_plots(list, options);
 
-	while ((entry = store_list_next(list))) {
+	while (list && (entry = store_list_next(list))) {
 		GError *cause = NULL;
 
 		if (!add_passes(table, entry->store, &shown, &cause))
 			store_list_failed_take(list, cause);
+	}
+
+	if (geteuid() != 0 && !options->state_directory_is_given && !options->plot &&
+	    (!list || store_list_count(list) == 0) && print_served(table, options, &status))
+		return status;
+	if (!list) {
+		message_print("cannot read the stores: %s", error->message);
+		return EXIT_STATUS_FAILED;
 	}
 
 	hide_empty(table, &shown, options);

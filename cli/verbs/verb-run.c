@@ -186,7 +186,7 @@ static bool are_looked_after(DaemonClient *client, const GPtrArray *all, const O
 
 static bool print_report(DaemonClient *client, const char *uuid, GError **error)
 {
-	g_autofree char *report = daemon_client_report(client, uuid, error);
+	g_autofree char *report = daemon_client_text(client, uuid, "GetReport", error);
 
 	if (report)
 		puts(report);

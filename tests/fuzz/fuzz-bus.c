@@ -189,6 +189,7 @@ static const Method methods[] = {
 	{ true, false, "org.freedesktop.DBus.Introspectable", "Introspect", "" },
 	{ false, false, "org.freedesktop.DBus.Introspectable", "Introspect", "" },
 	{ true, false, "org.freedesktop.DBus.Peer", "Ping", "" },
+	{ true, false, "org.freedesktop.DBus.ObjectManager", "GetManagedObjects", "" },
 };
 
 static char *any_text(Choices *choices)

@@ -66,6 +66,7 @@ def _base(random, serial, target, destination):
     where, interface, member, signature, body = random.choice([
         ("/org/dedupd1", manager, "ListFilesystems", "", b""),
         ("/org/dedupd1", manager, "ListDisks", "", b""),
+        ("/org/dedupd1", "org.freedesktop.DBus.ObjectManager", "GetManagedObjects", "", b""),
         ("/org/dedupd1", manager, "FindFilesystem", "s", _text(order, "/")),
         ("/org/dedupd1", manager, "SetBudget", "stt", aligned(_text(order, "sda"), 8) + b"\0" * 16),
         (target, filesystem, "GetHistory", "", b""),

@@ -264,6 +264,20 @@ def test_the_history_is_that_of_the_store(ask, service, tree, filesystem):
     assert [entry["freed_bytes"] for entry in shown["passes"]] == [8 * MIB, 8 * MIB]
 
 
+def test_others_see_the_history_that_the_service_tells(service, tree):
+    def history(*words, user=None):
+        done = service.ask("history", "--json", *words, user=user)
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)["passes"], done.stderr
+
+    (own, said), (told, said_to_others) = history(f"--state-dir={service.state_directory}"), history(user=USER)
+    assert len(own) == 1
+    assert (told, said) == (own, "")
+    assert "what the service tells" in said_to_others
+    assert history(tree, user=USER)[0] == own
+    assert service.ask("history", "/nowhere", user=USER).returncode == 1
+
+
 def test_what_was_left_alone_has_names_for_some_only(ask, bus, service, path, tree, filesystem):
     service.configure(tree, Exclude="secret")
     service.tell("reload")
