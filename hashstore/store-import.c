@@ -74,6 +74,7 @@ StoreImport *store_import_begin(const char *directory, const HashStoreAbout *abo
 		.anchor_blocks = about->anchor_blocks,
 		.window_anchors = about->window_anchors,
 		.secret = about->secret,
+		.fleet_key = about->fleet_key,
 		.memory_bytes = memory_bytes,
 	};
 

@@ -7,6 +7,10 @@
 #include <string.h>
 #include <sys/random.h>
 
+/* Rows of stores with a fleet's key alone. */
+#define FLEET_KEY "fleet_key"
+#define NUMBER    "number"
+
 static bool put_int(HashStore *store, const char *name, int64_t value, GError **error)
 {
 	sqlite3_stmt *put = hash_store_change(store, STATEMENT_PUT_META, error);
@@ -31,6 +35,17 @@ static bool put_text(HashStore *store, const char *name, const char *value, GErr
 	return hash_store_apply(store, put, error);
 }
 
+static bool get_random(void *ret, size_t n_bytes, GError **error)
+{
+	/* getrandom(2) returns up to 256 bytes whole and without interruption. */
+	if (getrandom(ret, n_bytes, 0) == (ssize_t)n_bytes)
+		return true;
+
+	g_set_error(error, HASH_STORE_ERROR, HASH_STORE_ERROR_FAILED, "cannot get random bytes: %s",
+		    g_strerror(errno));
+	return false;
+}
+
 static bool put_secret(HashStore *store, const uint8_t *given, GError **error)
 {
 	uint8_t secret[HASH_STORE_SECRET_BYTES];
@@ -38,12 +53,8 @@ static bool put_secret(HashStore *store, const uint8_t *given, GError **error)
 
 	if (given)
 		memcpy(secret, given, sizeof(secret));
-	/* getrandom(2) returns up to 256 bytes whole and without interruption. */
-	else if (getrandom(secret, sizeof(secret), 0) != (ssize_t)sizeof(secret)) {
-		g_set_error(error, HASH_STORE_ERROR, HASH_STORE_ERROR_FAILED,
-			    "cannot get random bytes: %s", g_strerror(errno));
+	else if (!get_random(secret, sizeof(secret), error))
 		return false;
-	}
 
 	put = hash_store_change(store, STATEMENT_PUT_META, error);
 	if (!put)
@@ -52,6 +63,17 @@ static bool put_secret(HashStore *store, const uint8_t *given, GError **error)
 	sqlite3_bind_blob(put, 2, secret, sizeof(secret), SQLITE_STATIC);
 
 	return hash_store_apply(store, put, error);
+}
+
+/* The rows of a store with a fleet's key. */
+static bool put_fleet(HashStore *store, const char *key, GError **error)
+{
+	uint64_t number;
+
+	return !key || *key == '\0' ||
+	       (get_random(&number, sizeof(number), error) &&
+		put_text(store, FLEET_KEY, key, error) &&
+		put_int(store, NUMBER, (int64_t)(number >> 1), error));
 }
 
 bool store_meta_begin(HashStore *store, const HashStoreOptions *options, GError **error)
@@ -67,7 +89,8 @@ bool store_meta_begin(HashStore *store, const HashStoreOptions *options, GError 
 	       put_int(store, "window_anchors", w, error) &&
 	       put_int(store, "next_object", 1, error) &&
 	       put_int(store, "settled_below", 1, error) && put_int(store, "objects", 0, error) &&
-	       put_secret(store, options->secret, error);
+	       put_secret(store, options->secret, error) &&
+	       put_fleet(store, options->fleet_key, error);
 }
 
 static bool load_text(sqlite3_stmt *row, char *ret, size_t size)
@@ -131,6 +154,10 @@ static bool load_row(HashStore *store, sqlite3_stmt *row, unsigned *n_known)
 	if (strcmp(name, "secret") == 0)
 		return load_secret(row, about->secret);
 	(*n_known)--;
+	if (strcmp(name, FLEET_KEY) == 0)
+		return load_text(row, about->fleet_key, sizeof(about->fleet_key));
+	if (strcmp(name, NUMBER) == 0)
+		about->number = (uint64_t)sqlite3_column_int64(row, 1);
 	/* Absent until an object dies. */
 	if (strcmp(name, "dead") == 0)
 		store->counts.dead = (uint64_t)sqlite3_column_int64(row, 1);
@@ -187,6 +214,27 @@ static bool check_number(const HashStore *store, const char *what, uint32_t stor
 	return false;
 }
 
+/* "the fleet key ID", or the secret of a store that has none. */
+static char *key_text(const char *key)
+{
+	return *key ? g_strconcat("the fleet key ", key, NULL) : g_strdup("a key of its own");
+}
+
+static bool check_key(const HashStore *store, const char *wanted, GError **error)
+{
+	if (!wanted || strcmp(store->about.fleet_key, wanted) == 0)
+		return true;
+
+	g_autofree char *has = key_text(store->about.fleet_key);
+	g_autofree char *wants = key_text(wanted);
+	g_set_error(error, HASH_STORE_ERROR, HASH_STORE_ERROR_FAILED,
+		    "the store %s was made with %s, and FleetKey= asks for %s: change FleetKey= "
+		    "back, or run 'dedupd --once --rebuild' on the filesystem, which moves the "
+		    "store aside and begins anew",
+		    store->path, has, wants);
+	return false;
+}
+
 bool store_meta_check(const HashStore *store, const HashStoreOptions *options, GError **error)
 {
 	const HashStoreAbout *about = &store->about;
@@ -199,7 +247,8 @@ bool store_meta_check(const HashStore *store, const HashStoreOptions *options, G
 		return false;
 	}
 
-	return check_number(store, "block size", about->block_bytes, options->block_bytes, error) &&
+	return check_key(store, options->fleet_key, error) &&
+	       check_number(store, "block size", about->block_bytes, options->block_bytes, error) &&
 	       (options->anchor_blocks == 0 ||
 		check_number(store, "anchor-blocks (k)", about->anchor_blocks,
 			     options->anchor_blocks, error)) &&

@@ -26,6 +26,7 @@ typedef struct HashStore HashStore;
 
 #define HASH_STORE_SECRET_BYTES    192
 #define HASH_STORE_UUID_TEXT_BYTES 37
+#define HASH_STORE_KEY_TEXT_BYTES  17 /* of the id of a key: 16 hexadecimal digits and a NUL */
 
 /* The properties of a store, set when it is made. */
 typedef struct {
@@ -35,6 +36,10 @@ typedef struct {
 	uint32_t anchor_blocks;                  /* k: sums in one anchor */
 	uint32_t window_anchors;                 /* w: one anchor of so many windows is kept */
 	uint8_t secret[HASH_STORE_SECRET_BYTES]; /* random; key of every digest */
+	/* The id of the fleet's key that is the secret; "": the secret is the store's own. */
+	char fleet_key[HASH_STORE_KEY_TEXT_BYTES];
+	/* Of a store with a fleet's key: a random number that no store made later has. */
+	uint64_t number;
 } HashStoreAbout;
 
 /* HashStorePayer - counts the disk I/O of threads, and makes them wait after too much of it. */
@@ -54,8 +59,9 @@ typedef struct {
 	uint32_t window_anchors;
 	uint32_t new_anchor_blocks; /* for a new store, if none is wanted */
 	uint32_t new_window_anchors;
-	const uint8_t *secret;   /* for a new store; NULL: a random one */
-	size_t memory_bytes;     /* limit for sorting anchors; at least 1 MiB */
+	const uint8_t *secret; /* for a new store; NULL: a random one */
+	const char *fleet_key; /* wanted, and that of @secret; "": none; NULL: that of the store */
+	size_t memory_bytes;   /* limit for sorting anchors; at least 1 MiB */
 	const atomic_bool *stop; /* ends long work early; outlives the store; NULL: never */
 	/* Bytes that the calling thread made disks read so far; NULL: not counted. */
 	bool (*count_reads)(uint64_t *ret_bytes);
