@@ -32,9 +32,9 @@ struct EstimateSurvey {
 	EstimateBlocks *blocks;
 	Estimate *result;
 	uint64_t block_bytes;
-	ExtentSums *extents;                     /* NULL: files are read */
-	uint64_t sum_bytes;                      /* of one checksum */
-	uint8_t secret[HASH_STORE_SECRET_BYTES]; /* used by this estimate alone */
+	ExtentSums *extents;  /* NULL: files are read */
+	uint64_t sum_bytes;   /* of one checksum */
+	HashStoreAbout about; /* of sums for this estimate alone */
 	BlockSums *sums;
 	AddressSet *met;
 	Sorter *compressed; /* CompressedPlace */
@@ -58,18 +58,19 @@ static bool open_sums(EstimateSurvey *survey, GError **error)
 	const EstimateTask *task = survey->task;
 	BtrfsInfo info;
 
-	for (size_t i = 0; i < sizeof(survey->secret); i += sizeof(uint32_t)) {
+	survey->about.block_bytes = task->identity.block_bytes;
+	for (size_t i = 0; i < sizeof(survey->about.secret); i += sizeof(uint32_t)) {
 		uint32_t part = g_random_int();
 
-		memcpy(survey->secret + i, &part, sizeof(part));
+		memcpy(survey->about.secret + i, &part, sizeof(part));
 	}
 	if (estimate_is_by_checksums(task)) {
 		if (!btrfs_info_read(task->fd, &info, error))
 			return false;
-		survey->extents = extent_sums_new(task->fd, &info, survey->secret);
+		survey->extents = extent_sums_new(task->fd, &info, survey->about.secret);
 		survey->sum_bytes = info.sum_bytes;
 	}
-	survey->sums = block_sums_new(survey->secret, task->identity.block_bytes, NULL);
+	survey->sums = block_sums_new(&survey->about, NULL);
 	return true;
 }
 

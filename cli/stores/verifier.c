@@ -67,7 +67,7 @@ Verifier *verifier_new(HashStore *store, int fd, FsKind kind, uint64_t rate_byte
 		verifier->extents = extent_sums_new(fd, &info, about->secret);
 		verifier->tree = btrfs_tree_new(BTRFS_TREE_BUFFER_BYTES_MIN);
 	}
-	verifier->sums = block_sums_new(about->secret, about->block_bytes, verifier->extents);
+	verifier->sums = block_sums_new(about, verifier->extents);
 
 	return g_steal_pointer(&verifier);
 }

@@ -55,6 +55,14 @@ static const ConfigKey keys[] = {
 			"the filesystem.",
 	},
 	{
+		.name = "FleetKey",
+		EVERYWHERE(fleet_key),
+		.type = CONFIG_PATH,
+		WORD("none", 0),
+		.form = "none or an absolute path",
+		.help = "The key that root's stores have in common with those of other machines.",
+	},
+	{
 		.name = "Enable",
 		.sections = CONFIG_FILESYSTEM,
 		.offset = offsetof(Settings, enable),

@@ -10,6 +10,7 @@ void settings_clear(Settings *settings)
 	g_strfreev(settings->patterns);
 	g_clear_pointer(&settings->windows, g_array_unref);
 	g_free(settings->state_directory);
+	g_free(settings->fleet_key);
 	g_free(settings->config);
 	memset(settings, 0, sizeof(*settings));
 }
@@ -41,6 +42,7 @@ Settings *settings_copy(const Settings *settings)
 	copy->patterns = g_strdupv(settings->patterns);
 	copy->windows = settings->windows ? g_array_copy(settings->windows) : NULL;
 	copy->state_directory = g_strdup(settings->state_directory);
+	copy->fleet_key = g_strdup(settings->fleet_key);
 	copy->config = g_strdup(settings->config);
 	return copy;
 }

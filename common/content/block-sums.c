@@ -2,23 +2,25 @@
 #include "common/content/block-sums.h"
 
 #include "hashstore/hash-store.h"
+#include "kernel-ioctl/btrfs/btrfs-checksum.h"
 
+#include <string.h>
 #include <xxhash.h>
 
 struct BlockSums {
-	const uint8_t *secret;
-	uint32_t block_bytes;
+	const HashStoreAbout *about;
+	bool by_crc; /* of data without checksums, too */
 	ExtentSums *extents;
 	uint64_t zeros[2]; /* of read data, and by checksum */
 };
 
-BlockSums *block_sums_new(const uint8_t *secret, uint32_t block_bytes, ExtentSums *extents)
+BlockSums *block_sums_new(const HashStoreAbout *about, ExtentSums *extents)
 {
 	BlockSums *sums = g_new0(BlockSums, 1);
-	g_autofree uint8_t *zeros = g_malloc0(block_bytes);
+	g_autofree uint8_t *zeros = g_malloc0(about->block_bytes);
 
-	sums->secret = secret;
-	sums->block_bytes = block_bytes;
+	sums->about = about;
+	sums->by_crc = about->fleet_key[0] && strcmp(about->kind, "XFS") == 0;
 	sums->extents = extents;
 	for (int by_checksum = 0; by_checksum < 2; by_checksum++)
 		sums->zeros[by_checksum] = block_sums_of_data(sums, zeros, by_checksum);
@@ -36,6 +38,20 @@ static uint64_t of_file(uint64_t sum)
 	return ~sum ? ~sum : 1;
 }
 
+/* Hash the data, or its checksum, as ExtentSums does. */
+static uint64_t hash(const BlockSums *sums, const uint8_t *block)
+{
+	uint8_t checksum[BTRFS_SUM_BYTES_MAX];
+	uint32_t block_bytes = sums->about->block_bytes;
+	const uint8_t *secret = sums->about->secret;
+
+	if (!sums->by_crc)
+		return XXH3_64bits_withSecret(block, block_bytes, secret, HASH_STORE_SECRET_BYTES);
+
+	(void)btrfs_checksum_compute(BTRFS_CHECKSUM_CRC32C, block, block_bytes, checksum);
+	return XXH3_64bits_withSecret(checksum, sizeof(uint32_t), secret, HASH_STORE_SECRET_BYTES);
+}
+
 uint64_t block_sums_of_data(const BlockSums *sums, const uint8_t *block, bool by_checksum)
 {
 	uint64_t sum = EXTENT_SUM_NONE;
@@ -43,8 +59,7 @@ uint64_t block_sums_of_data(const BlockSums *sums, const uint8_t *block, bool by
 	if (by_checksum && sums->extents)
 		sum = extent_sums_of_data(sums->extents, block);
 	if (sum == EXTENT_SUM_NONE)
-		sum = XXH3_64bits_withSecret(block, sums->block_bytes, sums->secret,
-					     HASH_STORE_SECRET_BYTES);
+		sum = hash(sums, block);
 	if (by_checksum)
 		return of_file(sum);
 

@@ -14,8 +14,13 @@
  */
 typedef struct BlockSums BlockSums;
 
-/* @extents, borrowed, is NULL if no data has checksums.  @secret must outlive the BlockSums. */
-BlockSums *block_sums_new(const uint8_t *secret, uint32_t block_bytes, ExtentSums *extents);
+/*
+ * @extents, borrowed, is NULL if no data has checksums.  @about is that of the store, and must outlive the
+ * BlockSums.
+ *
+ * With a fleet's key, sums of XFS are those that a btrfs filesystem with CRC-32C has of the same data.
+ */
+BlockSums *block_sums_new(const HashStoreAbout *about, ExtentSums *extents);
 void block_sums_free(BlockSums *sums);
 
 /* The sum of a block that was read, never 0.  @by_checksum: the data of its file has checksums. */

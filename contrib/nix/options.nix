@@ -26,6 +26,11 @@ in
       default = null;
       description = "How large the store of a filesystem may become; auto is 64M and 1/128 of the filesystem.  Takes auto or a size.  The default is auto.";
     };
+    FleetKey = lib.mkOption {
+      type = types.nullOr types.str;
+      default = null;
+      description = "The key that root's stores have in common with those of other machines.  Takes none or an absolute path.  The default is none.";
+    };
     Exclude = lib.mkOption {
       type = types.nullOr (types.listOf types.str);
       default = null;
@@ -209,6 +214,11 @@ in
       type = types.nullOr types.str;
       default = null;
       description = "How large the store of a filesystem may become; auto is 64M and 1/128 of the filesystem.  Takes auto or a size.  The default is auto.";
+    };
+    FleetKey = lib.mkOption {
+      type = types.nullOr types.str;
+      default = null;
+      description = "The key that root's stores have in common with those of other machines.  Takes none or an absolute path.  The default is none.";
     };
     Enable = lib.mkOption {
       type = types.nullOr (types.enum [ "yes" "no" ]);

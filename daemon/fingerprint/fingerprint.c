@@ -422,7 +422,7 @@ bool fingerprint_all(Pass *pass, ReadList *to_read, ExtentSums *checksums, FileO
 		return true;
 
 	progress_begin(pass->progress, STAGE_READ, read_list_bytes(to_read));
-	sums = block_sums_new(about->secret, pass->block_bytes, checksums);
+	sums = block_sums_new(about, checksums);
 	ahead = read_ahead_new(pass, to_read, opener, sums, pass->parallelism.n_readers, error);
 	if (!ahead)
 		return false;

@@ -413,8 +413,7 @@ FilePrefixes *file_prefixes_new(Pass *pass, GError **error)
 	size_t n_threads;
 
 	heads->pass = pass;
-	heads->sums =
-		block_sums_new(hash_store_about(pass->store)->secret, pass->block_bytes, NULL);
+	heads->sums = block_sums_new(hash_store_about(pass->store), NULL);
 	heads->cache = sum_cache_new(pass->settings->state_directory, pass->block_bytes,
 				     pass->settings->memory_bytes * SUM_CACHE_MEMORIES);
 	heads->piece_bytes = MAX(WHOLE_BYTES, pass->block_bytes);

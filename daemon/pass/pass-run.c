@@ -4,6 +4,7 @@
 #include "common/config/place-cost.h"
 #include "common/config/policies.h"
 #include "common/content/anchor-shape.h"
+#include "common/content/fleet-key.h"
 #include "common/mounts/filesystem-hold.h"
 #include "common/mounts/filesystem-lock.h"
 #include "daemon/btrfs/find/extent-finder.h"
@@ -23,6 +24,8 @@
 #include "kernel-ioctl/call/fd.h"
 #include "kernel-ioctl/file/dedupe-range.h"
 #include "kernel-ioctl/machine/thread-io.h"
+
+#include <unistd.h>
 
 /* The policies under which everything was settled: others may find more.  The note is named after the first one. */
 #define POLICY_NOTE "zeros"
@@ -83,7 +86,8 @@ static bool pass_open(Pass *pass, DiskTable *disks, GError **error)
 {
 	const Filesystem *filesystem = pass->filesystem;
 	const Settings *settings = pass->settings;
-	AnchorShape shape = anchor_shape(may_find_by_checksums(pass));
+	g_auto(FleetKey) key = { 0 };
+	AnchorShape shape;
 	HashStoreOptions options = {
 		.directory = settings->state_directory,
 		.uuid = filesystem->uuid,
@@ -91,19 +95,30 @@ static bool pass_open(Pass *pass, DiskTable *disks, GError **error)
 		.block_bytes = pass->block_bytes,
 		.anchor_blocks = settings->anchor_blocks,
 		.window_anchors = settings->window_anchors,
-		.new_anchor_blocks = shape.blocks,
-		.new_window_anchors = shape.window,
 		.memory_bytes = settings->memory_bytes / 2,
 		.stop = pass->stop,
 		.count_reads = thread_io_read_bytes,
 		.payer = &pass->payer,
 		.rebuild = settings->rebuild,
+		.fleet_key = "",
 	};
 
 	if (filesystem->refusal) {
 		g_propagate_error(error, g_error_copy(filesystem->refusal));
 		return false;
 	}
+
+	/* Of users other than root, each has a key of its own. */
+	if (settings->fleet_key && geteuid() == 0) {
+		if (!fleet_key_read(settings->fleet_key, &key, error))
+			return false;
+		options.secret = key.secret;
+		options.fleet_key = key.id;
+	}
+	/* Anchors of a fleet are the same on both kinds of filesystem. */
+	shape = anchor_shape(may_find_by_checksums(pass) || options.secret);
+	options.new_anchor_blocks = shape.blocks;
+	options.new_window_anchors = shape.window;
 
 	pass->payer = (HashStorePayer){ store_joins, store_leaves, store_pays, pass };
 	pass->store = hash_store_open(&options, error);

@@ -10,7 +10,9 @@
 #define BLOCK   UINT64_C(4096)
 #define ADDRESS (UINT64_C(1) << 30)
 
-static const uint8_t secret[HASH_STORE_SECRET_BYTES] = { 1, 2, 3 };
+static const HashStoreAbout about = { .kind = "btrfs",
+				      .block_bytes = BLOCK,
+				      .secret = { 1, 2, 3 } };
 
 /* A btrfs filesystem with the checksum of one block, whose bytes are all @byte, and BlockSums over it. */
 typedef struct {
@@ -40,8 +42,8 @@ static Fixture *fixture_new(BtrfsChecksum checksum, uint8_t byte)
 		.length = 4,
 	};
 	*fake_btrfs() = (FakeBtrfs){ .items = &fixture->item, .n_items = 1 };
-	fixture->extents = extent_sums_new(FAKE_BTRFS_FD, &info, secret);
-	fixture->sums = block_sums_new(secret, BLOCK, fixture->extents);
+	fixture->extents = extent_sums_new(FAKE_BTRFS_FD, &info, about.secret);
+	fixture->sums = block_sums_new(&about, fixture->extents);
 	return fixture;
 }
 
@@ -90,7 +92,7 @@ static void test_zeros_are_known_by_their_sum(void)
 static void test_where_a_checksum_lacks_the_data_has_to_be_read(void)
 {
 	g_autoptr(Fixture) fixture = fixture_new(BTRFS_CHECKSUM_CRC32C, 'x');
-	g_autoptr(BlockSums) none = block_sums_new(secret, BLOCK, NULL);
+	g_autoptr(BlockSums) none = block_sums_new(&about, NULL);
 	uint64_t sums[2];
 
 	g_assert_false(block_sums_read(fixture->sums, ADDRESS, 2, sums));
@@ -107,6 +109,26 @@ static void test_what_cannot_be_computed_is_hashed_instead(void)
 	g_assert_cmpuint(instead, !=, of_data);
 }
 
+static void test_with_the_key_of_a_fleet_xfs_has_the_sums_of_btrfs(void)
+{
+	g_autoptr(Fixture) fixture = fixture_new(BTRFS_CHECKSUM_CRC32C, 'x');
+	HashStoreAbout of_store = about;
+	HashStoreAbout of_fleet = about;
+	uint64_t of_extent = 0;
+
+	g_strlcpy(of_store.kind, "XFS", sizeof(of_store.kind));
+	g_strlcpy(of_fleet.kind, "XFS", sizeof(of_fleet.kind));
+	g_strlcpy(of_fleet.fleet_key, "0123456789abcdef", sizeof(of_fleet.fleet_key));
+	g_autoptr(BlockSums) alone = block_sums_new(&of_store, NULL);
+	g_autoptr(BlockSums) sums = block_sums_new(&of_fleet, NULL);
+
+	g_assert_true(extent_sums_read(fixture->extents, ADDRESS, 1, &of_extent, NULL));
+	g_assert_cmpuint(block_sums_of_data(sums, fixture->block, false), ==, of_extent);
+	g_assert_cmpuint(block_sums_of_zeros(sums, false), ==,
+			 extent_sums_of_zeros(fixture->extents));
+	g_assert_cmpuint(block_sums_of_data(alone, fixture->block, false), !=, of_extent);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -121,6 +143,9 @@ int main(int argc, char **argv)
 			test_where_a_checksum_lacks_the_data_has_to_be_read);
 	g_test_add_func("/block-sums/what-cannot-be-computed-is-hashed-instead",
 			test_what_cannot_be_computed_is_hashed_instead);
+
+	g_test_add_func("/block-sums/with-the-key-of-a-fleet-xfs-has-the-sums-of-btrfs",
+			test_with_the_key_of_a_fleet_xfs_has_the_sums_of_btrfs);
 
 	return g_test_run();
 }
