@@ -69,6 +69,8 @@ static void print_head(const Writer *writer)
 	for (size_t i = 0; i < HASH_STORE_SECRET_BYTES; i++)
 		g_string_append_printf(secret, "%02x", about->secret[i]);
 	json_object_set_new(line, "secret", json_string(secret->str));
+	if (about->fleet_key[0])
+		json_object_set_new(line, "fleet_key", json_string(about->fleet_key));
 	g_string_free(secret, TRUE);
 	print_take(line);
 }

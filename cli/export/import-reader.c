@@ -5,6 +5,7 @@
 #include "cli/export/object-index.h"
 #include "cli/export/object-line.h"
 #include "cli/terminal/progress-line.h"
+#include "common/content/fleet-key.h"
 #include "common/content/winnow.h"
 #include "common/text/name-text.h"
 
@@ -137,17 +138,10 @@ static json_t *read_line(ImportReader *reader, GError **error)
 static bool take_secret(const json_t *line, uint8_t *ret, GError **error)
 {
 	const char *text = json_string_value(json_object_get(line, "secret"));
-	bool is_whole = text && strlen(text) == (size_t)2 * HASH_STORE_SECRET_BYTES;
 
-	for (size_t i = 0; i < HASH_STORE_SECRET_BYTES && is_whole; i++) {
-		int high = g_ascii_xdigit_value(text[2 * i]);
-		int low = g_ascii_xdigit_value(text[2 * i + 1]);
-
-		is_whole = high >= 0 && low >= 0;
-		ret[i] = (uint8_t)((unsigned)high << 4 | (unsigned)low);
-	}
-
-	return is_whole || export_set_wrong("secret", "384 hexadecimal digits", error);
+	return (text && strlen(text) == (size_t)2 * HASH_STORE_SECRET_BYTES &&
+		fleet_key_parse(text, ret)) ||
+	       export_set_wrong("secret", "384 hexadecimal digits", error);
 }
 
 /* Read a required number of the head. */
@@ -181,6 +175,21 @@ static bool take_schema(const json_t *line, GError **error)
 			     version, EXPORT_VERSION);
 }
 
+/* Optional: the store has a fleet's key. */
+static bool take_fleet_key(const json_t *line, HashStoreAbout *ret, GError **error)
+{
+	const json_t *value = json_object_get(line, "fleet_key");
+	uint64_t ignored;
+
+	ret->fleet_key[0] = '\0';
+	if (!value)
+		return true;
+	if (!export_digest_read(value, &ignored))
+		return export_set_wrong("fleet_key", "16 hexadecimal digits", error);
+	g_strlcpy(ret->fleet_key, json_string_value(value), sizeof(ret->fleet_key));
+	return true;
+}
+
 static bool take_about(const json_t *line, HashStoreAbout *ret, GError **error)
 {
 	const char *uuid = export_text_read(line, "uuid", error);
@@ -205,7 +214,7 @@ static bool take_about(const json_t *line, HashStoreAbout *ret, GError **error)
 		return false;
 	if ((ret->block_bytes & (ret->block_bytes - 1)) != 0)
 		return export_set_wrong("block_bytes", "a power of two", error);
-	return take_secret(line, ret->secret, error);
+	return take_fleet_key(line, ret, error) && take_secret(line, ret->secret, error);
 }
 
 static bool begin_store(ImportReader *reader, const json_t *line, GError **error)

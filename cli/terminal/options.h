@@ -33,7 +33,9 @@ typedef enum {
 	VERB_TAKES_COMMAND = 1 << 17, /* --why, and a command after "--" */
 	VERB_TAKES_DELETE = 1 << 18,
 	VERB_TAKES_RESUME = 1 << 19,
-	VERB_TAKES_ALL = 1 << 20,
+	VERB_TAKES_ANCHORS = 1 << 20,
+	VERB_TAKES_REPLACE_KEY = 1 << 21,
+	VERB_TAKES_ALL = 1 << 22,
 } VerbOptions;
 
 /* The options and arguments of a verb, and its help. */
@@ -94,6 +96,7 @@ typedef struct {
 	gboolean runs;
 	gboolean full;
 	gboolean replace;
+	char *anchors; /* the directory to write them into; NULL: not given */
 	gboolean deletes;
 	gboolean resume;
 	gboolean all;

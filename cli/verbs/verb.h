@@ -72,3 +72,4 @@ ExitStatus verb_doctor(const Options *options);
 ExitStatus verb_estimate(const Options *options);
 ExitStatus verb_export(const Options *options);
 ExitStatus verb_import(const Options *options);
+ExitStatus verb_fleet_key(const Options *options);

@@ -37,6 +37,7 @@ stdenv.mkDerivation {
     systemd
     util-linux
     xxHash
+    zstd
   ];
 
   postPatch = "patchShebangs completion docs tests";
