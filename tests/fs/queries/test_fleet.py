@@ -20,8 +20,10 @@ import ioctls
 BLOCK = 4096
 MIB = 1 << 20
 FAILED = 1
-ROOT = pathlib.Path(__file__).resolve().parents[3]
-FLEET = ROOT / "contrib" / "fleet" / "dedupd-fleet"
+# Of the source, or where the package has it.
+FLEET = next(path for path in (pathlib.Path(__file__).resolve().parents[3] / "contrib" / "fleet" / "dedupd-fleet",
+                               pathlib.Path("/usr/share/dedupd/fleet/dedupd-fleet"))
+             if path.exists() or path.is_relative_to("/usr"))
 HOSTILE = "<b>two, \"words\"\n\x1b[2J'\\x41\udcff"
 KEY_BYTES = 385
 
