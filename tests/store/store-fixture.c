@@ -111,6 +111,24 @@ void store_fixture_sql(const char *path, const char *sql)
 	sqlite3_close(database);
 }
 
+void store_fixture_set_back(const char *path, int version)
+{
+	/* What undoes the last steps of the schema, the latest first. */
+	static const struct {
+		int step;
+		const char *undo;
+	} steps[] = {
+		{ 15, "ALTER TABLE pass DROP COLUMN used_bytes;" },
+		{ 14, "DROP TABLE kept_group; DROP TABLE loose_object;"
+		      "DELETE FROM note WHERE name LIKE 'equal-groups-%';" },
+	};
+	g_autofree char *stamp = g_strdup_printf("PRAGMA user_version = %d", version);
+
+	for (size_t i = 0; i < G_N_ELEMENTS(steps) && steps[i].step > version; i++)
+		store_fixture_sql(path, steps[i].undo);
+	store_fixture_sql(path, stamp);
+}
+
 char *store_fixture_state(const char *path)
 {
 	g_autofree char *content = NULL;

@@ -31,6 +31,9 @@ void store_fixture_refused(const StoreFixture *fixture, HashStoreError code, con
 /* Run SQL on the file, as another program would. */
 void store_fixture_sql(const char *path, const char *sql);
 
+/* Make the store one of version @version, at least 13. */
+void store_fixture_set_back(const char *path, int version);
+
 /* The name, size, mtime and content of the file as one text, for comparison. */
 char *store_fixture_state(const char *path);
 

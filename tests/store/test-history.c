@@ -201,8 +201,7 @@ static void test_passes_of_an_older_store_are_read(void)
 	put_pass(store, 1);
 	g_assert_true(hash_store_commit(store, &error));
 	hash_store_close(g_steal_pointer(&store));
-	store_fixture_sql(fixture->path, "ALTER TABLE pass DROP COLUMN used_bytes;"
-					 "PRAGMA user_version = 14");
+	store_fixture_set_back(fixture->path, 14);
 
 	reader = hash_store_open_to_read(fixture->path, &error);
 	g_assert_no_error(error);
