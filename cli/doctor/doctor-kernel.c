@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/doctor/doctor.h"
-#include "cli/doctor/known-kernels.h"
 #include "common/mounts/filesystem-lock.h"
+#include "common/mounts/known-kernels.h"
 #include "kernel-ioctl/btrfs/btrfs-refs.h"
 #include "kernel-ioctl/btrfs/btrfs-tree.h"
 #include "kernel-ioctl/call/fd.h"
@@ -13,23 +13,40 @@
 
 #include <errno.h>
 
-void doctor_look_at_kernel(const char *release, FsKind kind, Findings *findings)
+static FindingLevel level_of(const KernelBug *bug, bool is_certain)
 {
-	unsigned number = kernel_number(release);
-	const KnownKernel *known = known_kernels_next(number, kind, NULL);
+	switch (bug->level) {
+	case KERNEL_BUG_NOTE:
+		return FINDING_NOTE;
+	case KERNEL_BUG_WARNING:
+		return FINDING_WARNING;
+	case KERNEL_BUG_HARM:
+		break;
+	}
+	return is_certain ? FINDING_ERROR : FINDING_WARNING;
+}
 
-	if (number == 0) {
+void doctor_look_at_kernel(const struct utsname *system, FsKind kind, Findings *findings)
+{
+	KernelRelease kernel = kernel_release(system->release, system->version);
+	const KernelBug *bug = kernel_bug_next(&kernel, kind, NULL);
+
+	if (kernel.branch == 0) {
 		findings_add(findings, FINDING_NOTE, "kernel", NULL,
-			     "'%s' is no number that could be looked up", release);
+			     "'%s' is no number that could be looked up", system->release);
 		return;
 	}
-	if (!known)
+	if (!bug)
 		findings_add(findings, FINDING_OK, "kernel", NULL,
-			     "Linux %s: nothing bad is known of it for %s", release,
+			     "Linux %s: nothing bad is known of it for %s", system->release,
 			     fs_kind_name(kind));
-	for (; known; known = known_kernels_next(number, kind, known))
-		findings_add(findings, known->level, "kernel", known->advice,
-			     "Linux %s, unless it was repaired: %s", release, known->what);
+	for (; bug; bug = kernel_bug_next(&kernel, kind, bug)) {
+		bool is_certain = kernel_bug_is_certain(bug, &kernel);
+
+		findings_add(findings, level_of(bug, is_certain), "kernel", bug->advice,
+			     "Linux %s%s: %s", system->release,
+			     is_certain ? "" : ", unless it was repaired", bug->what);
+	}
 }
 
 static void report_probe(DedupeProbe probe, int error, Findings *findings)

@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/utsname.h>
 
 /*
  * Doctor - checks whether dedupd can work here, and what would keep it from working well.
@@ -34,8 +35,8 @@ void doctor_look_at_machine(const DoctorView *view, bool service_runs, Findings 
 void doctor_try_kernel(int directory_fd, FsKind kind, const char *uuid, bool is_read_only,
 		       Findings *findings);
 
-/* Report known bugs of the kernel @release on filesystems of @kind. */
-void doctor_look_at_kernel(const char *release, FsKind kind, Findings *findings);
+/* Report known bugs of the kernel @system with filesystems of @kind. */
+void doctor_look_at_kernel(const struct utsname *system, FsKind kind, Findings *findings);
 
 /* @options are the filesystem's own options from mountinfo; may be NULL. */
 void doctor_look_at_options(const char *options, FsKind kind, Findings *findings);

@@ -127,7 +127,7 @@ static void look_at_filesystem(const DoctorView *view, const MountTable *mounts,
 			     filesystem->source);
 	look_at_copies(mounts, filesystem, findings);
 	if (uname(&system) == 0)
-		doctor_look_at_kernel(system.release, filesystem->identity.kind, findings);
+		doctor_look_at_kernel(&system, filesystem->identity.kind, findings);
 	if (ways[0] && filesystem->uuid[0] != '\0')
 		look_inside(view, filesystem, ways[0], options, findings);
 }

@@ -2,6 +2,7 @@
 #include "common/mounts/mount-table.h"
 
 #include "common/mounts/device-names.h"
+#include "common/mounts/known-kernels.h"
 #include "common/mounts/mount-options.h"
 #include "common/text/path.h"
 #include "kernel-ioctl/call/fd.h"
@@ -332,6 +333,7 @@ static char *dedupe_failure_of(const MountTable *table, const MountedFilesystem 
 {
 	const MountedFilesystem *first = mount_table_find_uuid(table, filesystem->uuid);
 	const MountPoint *mount_point = filesystem->mount_points->pdata[0];
+	char *refusal;
 
 	if (first != filesystem) {
 		const MountPoint *other = first->mount_points->pdata[0];
@@ -347,8 +349,9 @@ static char *dedupe_failure_of(const MountTable *table, const MountedFilesystem 
 	    !mount_point->is_read_only)
 		return why_not_reachable(filesystem);
 
-	return mount_options_refusal(mount_point->target, mount_point->target,
-				     filesystem->identity.can_share, !is_writable(filesystem));
+	refusal = mount_options_refusal(mount_point->target, mount_point->target,
+					filesystem->identity.can_share, !is_writable(filesystem));
+	return refusal ? refusal : known_kernels_refusal(filesystem->identity.kind);
 }
 
 MountTable *mount_table_list(const char *mountinfo, const MountTable *earlier, GError **error)

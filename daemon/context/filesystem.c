@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/context/filesystem.h"
 
+#include "common/mounts/known-kernels.h"
 #include "common/mounts/mount-options.h"
 #include "common/text/path.h"
 #include "kernel-ioctl/call/fd.h"
@@ -107,6 +108,8 @@ static void examine(Filesystem *filesystem, struct libmnt_fs *mount, const char 
 	g_autofree char *why = mount_options_refusal(path, mnt_fs_get_target(mount),
 						     filesystem->identity.can_share, is_read_only);
 
+	if (!why)
+		why = known_kernels_refusal(filesystem->identity.kind);
 	if (why && !filesystem->refusal)
 		fail(&filesystem->refusal, FILESYSTEM_ERROR_UNSUITABLE, "%s", why);
 }
