@@ -19,7 +19,7 @@
 
 stdenv.mkDerivation {
   pname = "dedupd";
-  version = "0.1.0";
+  version = "0.2.0";
   src = lib.cleanSource ../..;
 
   nativeBuildInputs = [
