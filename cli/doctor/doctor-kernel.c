@@ -13,17 +13,11 @@
 
 #include <errno.h>
 
-static FindingLevel level_of(const KernelBug *bug, bool is_certain)
+static FindingLevel level_of(const KernelBug *bug, bool is_refused)
 {
-	switch (bug->level) {
-	case KERNEL_BUG_NOTE:
-		return FINDING_NOTE;
-	case KERNEL_BUG_WARNING:
-		return FINDING_WARNING;
-	case KERNEL_BUG_HARM:
-		break;
-	}
-	return is_certain ? FINDING_ERROR : FINDING_WARNING;
+	if (is_refused)
+		return FINDING_ERROR;
+	return bug->level == KERNEL_BUG_NOTE ? FINDING_NOTE : FINDING_WARNING;
 }
 
 void doctor_look_at_kernel(const struct utsname *system, FsKind kind, Findings *findings)
@@ -41,11 +35,11 @@ void doctor_look_at_kernel(const struct utsname *system, FsKind kind, Findings *
 			     "Linux %s: nothing bad is known of it for %s", system->release,
 			     fs_kind_name(kind));
 	for (; bug; bug = kernel_bug_next(&kernel, kind, bug)) {
-		bool is_certain = kernel_bug_is_certain(bug, &kernel);
+		bool is_refused = kernel_bug_is_refused(bug, &kernel);
 
-		findings_add(findings, level_of(bug, is_certain), "kernel", bug->advice,
+		findings_add(findings, level_of(bug, is_refused), "kernel", bug->advice,
 			     "Linux %s%s: %s", system->release,
-			     is_certain ? "" : ", unless it was repaired", bug->what);
+			     is_refused ? "" : ", unless it was repaired", bug->what);
 	}
 }
 

@@ -174,9 +174,10 @@ const KernelBug *kernel_bug_next(const KernelRelease *kernel, FsKind kind, const
 	return NULL;
 }
 
-bool kernel_bug_is_certain(const KernelBug *bug, const KernelRelease *kernel)
+bool kernel_bug_is_refused(const KernelBug *bug, const KernelRelease *kernel)
 {
-	return kernel->stable >= 0 || repaired_in(bug, kernel) < 0;
+	return bug->level == KERNEL_BUG_HARM &&
+	       (kernel->stable >= 0 || repaired_in(bug, kernel) < 0);
 }
 
 char *kernel_release_refusal(const KernelRelease *kernel, FsKind kind)
@@ -184,7 +185,7 @@ char *kernel_release_refusal(const KernelRelease *kernel, FsKind kind)
 	const KernelBug *bug = NULL;
 
 	while ((bug = kernel_bug_next(kernel, kind, bug)))
-		if (bug->level == KERNEL_BUG_HARM && kernel_bug_is_certain(bug, kernel))
+		if (kernel_bug_is_refused(bug, kernel))
 			return g_strdup_printf("nothing is deduplicated with this kernel: %s; %s "
 					       "(" ANY_KERNEL_VARIABLE
 					       "=1 in the environment does it nevertheless)",

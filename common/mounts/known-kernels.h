@@ -8,8 +8,8 @@
 /*
  * KnownKernels - bugs of released kernels that matter to deduplication, from Linux 5.10 on.
  *
- * Distributions repair kernels without changing the number.  So a bug counts as certain only if the stable
- * release is known, or if no stable release of that branch repaired it.
+ * Distributions repair kernels without changing the number.  So a kernel is refused only if its stable release is
+ * known, or if no stable release of its branch repaired the bug.
  *
  * Thread: any.
  */
@@ -45,8 +45,11 @@ KernelRelease kernel_release(const char *release, const char *version);
 /* The next bug that @kernel may have with a filesystem of @kind, after @after (NULL: the first); NULL: no more. */
 const KernelBug *kernel_bug_next(const KernelRelease *kernel, FsKind kind, const KernelBug *after);
 
-/* False if a distribution may have repaired @bug, which kernel_bug_next() returned for @kernel. */
-bool kernel_bug_is_certain(const KernelBug *bug, const KernelRelease *kernel);
+/*
+ * Whether passes refuse @kernel for @bug, which kernel_bug_next() returned for it: @bug destroys data, and no
+ * distribution can have repaired it unnoticed.
+ */
+bool kernel_bug_is_refused(const KernelBug *bug, const KernelRelease *kernel);
 
 /* Why nothing may be shared on a filesystem of @kind with @kernel, to be freed; NULL: it may. */
 char *kernel_release_refusal(const KernelRelease *kernel, FsKind kind);
