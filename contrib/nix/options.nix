@@ -3,9 +3,7 @@
 { lib }:
 let
   inherit (lib) types;
-in
-{
-  dedupd = {
+  options = {
     Mode = lib.mkOption {
       type = types.nullOr (types.enum [ "timer" "resident" ]);
       default = null;
@@ -20,195 +18,6 @@ in
       type = types.nullOr types.str;
       default = null;
       description = "Memory for sorting, in each pass.  Takes a size of at least 4M.  The default is 64M.";
-    };
-    StoreLimit = lib.mkOption {
-      type = types.nullOr types.str;
-      default = null;
-      description = "How large the store of a filesystem may become; auto is 64M and 1/128 of the filesystem.  Takes auto or a size.  The default is auto.";
-    };
-    FleetKey = lib.mkOption {
-      type = types.nullOr types.str;
-      default = null;
-      description = "The key that root's stores have in common with those of other machines.  Takes none or an absolute path.  The default is none.";
-    };
-    Exclude = lib.mkOption {
-      type = types.nullOr (types.listOf types.str);
-      default = null;
-      description = "What is left alone: one pattern a line, the last that matches decides.  Takes a pattern as in gitignore.  The default is empty.";
-    };
-    Include = lib.mkOption {
-      type = types.nullOr (types.listOf types.str);
-      default = null;
-      description = "What is not left alone, though a pattern above has it.  Takes a pattern as in gitignore.  The default is empty.";
-    };
-    MinSize = lib.mkOption {
-      type = types.nullOr types.str;
-      default = null;
-      description = "Smaller files are left alone; auto is 2K on btrfs and 1 on XFS where files are read.  Takes auto or a size.  The default is auto.";
-    };
-    MinRun = lib.mkOption {
-      type = types.nullOr types.str;
-      default = null;
-      description = "What each piece more of a file has to free on btrfs.  Takes a size.  The default is 64K.";
-    };
-    MaxCompare = lib.mkOption {
-      type = types.nullOr types.str;
-      default = null;
-      description = "Bytes compared per byte freed on btrfs; auto is 16, or 4 on rotating disks.  Takes auto or a number from 1 to 1000000.  The default is auto.";
-    };
-    Threads = lib.mkOption {
-      type = types.nullOr types.str;
-      default = null;
-      description = "Threads that read and deduplicate at a time; auto is 1 on rotating disks.  Takes auto or a number from 1 to 64.  The default is auto.";
-    };
-    MinAge = lib.mkOption {
-      type = types.nullOr types.str;
-      default = null;
-      description = "Files that were written to within this time are left for a later pass.  Takes none or a duration.  The default is none.";
-    };
-    Changing = lib.mkOption {
-      type = types.nullOr (types.enum [ "wait" "read" ]);
-      default = null;
-      description = "Whether files that always change are read ever more rarely.  The default is wait.";
-    };
-    AcrossOwners = lib.mkOption {
-      type = types.nullOr (types.enum [ "yes" "no" ]);
-      default = null;
-      description = "Whether data is shared between files of different owners.  The default is yes.";
-    };
-    Zeros = lib.mkOption {
-      type = types.nullOr (types.enum [ "auto" "hole" "keep" "share" ]);
-      default = null;
-      description = "What becomes of zero blocks.  The default is auto.";
-    };
-    Find = lib.mkOption {
-      type = types.nullOr (types.enum [ "auto" "checksums" "read" ]);
-      default = null;
-      description = "How equal data is found on btrfs.  The default is auto.";
-    };
-    Read = lib.mkOption {
-      type = types.nullOr (types.enum [ "all" "same-size" ]);
-      default = null;
-      description = "Which files are read to find equal data.  The default is all.";
-    };
-    ReadOnlySnapshots = lib.mkOption {
-      type = types.nullOr (types.enum [ "auto" "share" "writable" "source" "skip" ]);
-      default = null;
-      description = "What becomes of read-only snapshots on btrfs.  The default is auto.";
-    };
-    NoDataCow = lib.mkOption {
-      type = types.nullOr (types.enum [ "skip" "share" ]);
-      default = null;
-      description = "What becomes of nodatacow files on btrfs.  The default is skip.";
-    };
-    Compressed = lib.mkOption {
-      type = types.nullOr (types.enum [ "sums" "read" ]);
-      default = null;
-      description = "How equal compressed data is found by checksums.  The default is sums.";
-    };
-    Rewrite = lib.mkOption {
-      type = types.nullOr (types.enum [ "auto" "never" ]);
-      default = null;
-      description = "Whether a small rest of an extent is copied to free it on btrfs.  The default is auto.";
-    };
-    LimitRate = lib.mkOption {
-      type = types.nullOr types.str;
-      default = null;
-      description = "Data that a pass may read and write per second, on each disk.  Takes none or a size.  The default is none.";
-    };
-    Window = lib.mkOption {
-      type = types.nullOr (types.listOf types.str);
-      default = null;
-      description = "When passes may run: one window a line; without any at all times.  Takes a time of the day, as 22:00-06:00, with weekdays, as Mon-Fri.";
-    };
-    RunFor = lib.mkOption {
-      type = types.nullOr types.str;
-      default = null;
-      description = "How long a pass may take; the next one goes on.  Takes none or a duration.  The default is none.";
-    };
-    WakeBytes = lib.mkOption {
-      type = types.nullOr types.str;
-      default = null;
-      description = "New data that is worth a pass at once, to the service.  Takes a size.  The default is 64M.";
-    };
-    WakeInterval = lib.mkOption {
-      type = types.nullOr types.str;
-      default = null;
-      description = "After how long any change is worth a pass, to the service.  Takes a duration.  The default is 1h.";
-    };
-    Sleeping = lib.mkOption {
-      type = types.nullOr (types.enum [ "respect" "wake" ]);
-      default = null;
-      description = "Whether the service wakes a disk that was idle for long, outside of windows.  The default is respect.";
-    };
-    OnBattery = lib.mkOption {
-      type = types.nullOr (types.enum [ "pause" "run" ]);
-      default = null;
-      description = "What the service does while the machine runs on battery.  The default is pause.";
-    };
-    Degraded = lib.mkOption {
-      type = types.nullOr (types.enum [ "pause" "run" ]);
-      default = null;
-      description = "What the service does while a filesystem or its disks are degraded.  The default is pause.";
-    };
-    AnchorBlocks = lib.mkOption {
-      type = types.nullOr types.str;
-      default = null;
-      description = "Blocks in an anchor; auto is as the store has it, 4 on btrfs or 2 on XFS.  Takes auto or a number from 1 to 16.  The default is auto.";
-    };
-    AnchorWindow = lib.mkOption {
-      type = types.nullOr types.str;
-      default = null;
-      description = "Positions of which one is an anchor; auto is the same, 16 or 8.  Takes auto or a number from 2 to 64.  The default is auto.";
-    };
-    ReadRate = lib.mkOption {
-      type = types.nullOr types.str;
-      default = null;
-      description = "Data that may be read of a disk per second, by all filesystems on it.  Takes none or a size.  The default is none.";
-    };
-    ReadIOPS = lib.mkOption {
-      type = types.nullOr types.str;
-      default = null;
-      description = "Requests that may be made to a disk per second, by all filesystems on it.  Takes none or a number from 1 to 10000000.  The default is none.";
-    };
-    Pressure = lib.mkOption {
-      type = types.nullOr (types.enum [ "auto" "on" "off" ]);
-      default = null;
-      description = "Whether to back off when others wait for a disk; auto: the service does.  The default is auto.";
-    };
-    Rotating = lib.mkOption {
-      type = types.nullOr (types.enum [ "auto" "yes" "no" ]);
-      default = null;
-      description = "Whether a disk rotates; auto is what the kernel says.  The default is auto.";
-    };
-  };
-  disk = {
-    ReadRate = lib.mkOption {
-      type = types.nullOr types.str;
-      default = null;
-      description = "Data that may be read of a disk per second, by all filesystems on it.  Takes none or a size.  The default is none.";
-    };
-    ReadIOPS = lib.mkOption {
-      type = types.nullOr types.str;
-      default = null;
-      description = "Requests that may be made to a disk per second, by all filesystems on it.  Takes none or a number from 1 to 10000000.  The default is none.";
-    };
-    Pressure = lib.mkOption {
-      type = types.nullOr (types.enum [ "auto" "on" "off" ]);
-      default = null;
-      description = "Whether to back off when others wait for a disk; auto: the service does.  The default is auto.";
-    };
-    Rotating = lib.mkOption {
-      type = types.nullOr (types.enum [ "auto" "yes" "no" ]);
-      default = null;
-      description = "Whether a disk rotates; auto is what the kernel says.  The default is auto.";
-    };
-  };
-  filesystem = {
-    Mode = lib.mkOption {
-      type = types.nullOr (types.enum [ "timer" "resident" ]);
-      default = null;
-      description = "Whether the service begins passes when something changed, or leaves that to a timer.  The default is resident.";
     };
     StoreLimit = lib.mkOption {
       type = types.nullOr types.str;
@@ -355,5 +164,102 @@ in
       default = null;
       description = "Positions of which one is an anchor; auto is the same, 16 or 8.  Takes auto or a number from 2 to 64.  The default is auto.";
     };
+    ReadRate = lib.mkOption {
+      type = types.nullOr types.str;
+      default = null;
+      description = "Data that may be read of a disk per second, by all filesystems on it.  Takes none or a size.  The default is none.";
+    };
+    ReadIOPS = lib.mkOption {
+      type = types.nullOr types.str;
+      default = null;
+      description = "Requests that may be made to a disk per second, by all filesystems on it.  Takes none or a number from 1 to 10000000.  The default is none.";
+    };
+    Pressure = lib.mkOption {
+      type = types.nullOr (types.enum [ "auto" "on" "off" ]);
+      default = null;
+      description = "Whether to back off when others wait for a disk; auto: the service does.  The default is auto.";
+    };
+    Rotating = lib.mkOption {
+      type = types.nullOr (types.enum [ "auto" "yes" "no" ]);
+      default = null;
+      description = "Whether a disk rotates; auto is what the kernel says.  The default is auto.";
+    };
   };
+in
+{
+  dedupd = lib.getAttrs [
+    "Mode"
+    "StateDirectory"
+    "Memory"
+    "StoreLimit"
+    "FleetKey"
+    "Exclude"
+    "Include"
+    "MinSize"
+    "MinRun"
+    "MaxCompare"
+    "Threads"
+    "MinAge"
+    "Changing"
+    "AcrossOwners"
+    "Zeros"
+    "Find"
+    "Read"
+    "ReadOnlySnapshots"
+    "NoDataCow"
+    "Compressed"
+    "Rewrite"
+    "LimitRate"
+    "Window"
+    "RunFor"
+    "WakeBytes"
+    "WakeInterval"
+    "Sleeping"
+    "OnBattery"
+    "Degraded"
+    "AnchorBlocks"
+    "AnchorWindow"
+    "ReadRate"
+    "ReadIOPS"
+    "Pressure"
+    "Rotating"
+  ] options;
+  disk = lib.getAttrs [
+    "ReadRate"
+    "ReadIOPS"
+    "Pressure"
+    "Rotating"
+  ] options;
+  filesystem = lib.getAttrs [
+    "Mode"
+    "StoreLimit"
+    "FleetKey"
+    "Enable"
+    "Exclude"
+    "Include"
+    "MinSize"
+    "MinRun"
+    "MaxCompare"
+    "Threads"
+    "MinAge"
+    "Changing"
+    "AcrossOwners"
+    "Zeros"
+    "Find"
+    "Read"
+    "ReadOnlySnapshots"
+    "NoDataCow"
+    "Compressed"
+    "Rewrite"
+    "LimitRate"
+    "Window"
+    "RunFor"
+    "WakeBytes"
+    "WakeInterval"
+    "Sleeping"
+    "OnBattery"
+    "Degraded"
+    "AnchorBlocks"
+    "AnchorWindow"
+  ] options;
 }
