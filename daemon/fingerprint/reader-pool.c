@@ -199,8 +199,7 @@ static void *reader_main(void *data)
 	read_until_closing(reader);
 	if (throttle)
 		throttle_leave(throttle);
-	if (!thread_io_read_bytes(&reader->disk_bytes))
-		reader->disk_bytes = 0;
+	reader->disk_bytes = thread_io_read_bytes();
 	return NULL;
 }
 

@@ -349,19 +349,6 @@ static void end_turn(FilePrefixes *heads)
 	pthread_mutex_unlock(&heads->mutex);
 }
 
-/* Add the bytes that the calling thread made disks read. */
-static void add_disk_bytes(FilePrefixes *heads)
-{
-	uint64_t bytes;
-
-	if (!thread_io_read_bytes(&bytes))
-		return;
-
-	pthread_mutex_lock(&heads->mutex);
-	heads->disk_bytes += bytes;
-	pthread_mutex_unlock(&heads->mutex);
-}
-
 static void *read_heads(void *data)
 {
 	FilePrefixes *heads = data;
@@ -383,8 +370,9 @@ static void *read_heads(void *data)
 		end_turn(heads);
 	}
 	throttle_leave(heads->pass->throttle);
-	add_disk_bytes(heads);
-
+	pthread_mutex_lock(&heads->mutex);
+	heads->disk_bytes += thread_io_read_bytes();
+	pthread_mutex_unlock(&heads->mutex);
 	return NULL;
 }
 

@@ -320,8 +320,7 @@ static void *read_ahead(void *data)
 		       read_entered(finder, &finder->failed) &&
 		       sorter_sort(finder->met, &finder->failed));
 	throttle_leave(throttle);
-	if (!thread_io_read_bytes(&finder->disk_bytes))
-		finder->disk_bytes = 0;
+	finder->disk_bytes = thread_io_read_bytes();
 	receiver_send(finder->ended, NULL);
 	return NULL;
 }

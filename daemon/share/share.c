@@ -366,8 +366,7 @@ static void *sharer_main(void *data)
 	}
 	pass_give_turn(pass);
 	throttle_leave(pass->throttle);
-	if (!thread_io_read_bytes(&self->disk_bytes))
-		self->disk_bytes = 0;
+	self->disk_bytes = thread_io_read_bytes();
 	return NULL;
 }
 

@@ -81,9 +81,8 @@ static void look_up_share(const Share *share, SegmentReader *reader, const Segme
 static uint64_t read_bytes(const Share *share)
 {
 	const HashStore *store = share->ahead->store;
-	uint64_t bytes;
 
-	return store->count_reads && store->count_reads(&bytes) ? bytes : 0;
+	return store->count_reads ? store->count_reads() : 0;
 }
 
 static gpointer run_share(gpointer data)

@@ -24,9 +24,9 @@ struct HashStore {
 	char *path;
 	int lock_fd; /* -1 when opened to read */
 	size_t memory_bytes;
-	const atomic_bool *stop;                  /* or NULL */
-	bool (*count_reads)(uint64_t *ret_bytes); /* or NULL */
-	const HashStorePayer *payer;              /* or NULL */
+	const atomic_bool *stop;       /* or NULL */
+	uint64_t (*count_reads)(void); /* or NULL */
+	const HashStorePayer *payer;   /* or NULL */
 	HashStoreAbout about;
 
 	/* Thread: the owner's. */

@@ -64,7 +64,7 @@ typedef struct {
 	size_t memory_bytes;   /* limit for sorting anchors; at least 1 MiB */
 	const atomic_bool *stop; /* ends long work early; outlives the store; NULL: never */
 	/* Bytes that the calling thread made disks read so far; NULL: not counted. */
-	bool (*count_reads)(uint64_t *ret_bytes);
+	uint64_t (*count_reads)(void);
 	const HashStorePayer *payer; /* outlives the store; NULL: none */
 	bool rebuild; /* move an existing file aside (UUID.sqlite.old-N) and begin anew */
 } HashStoreOptions;

@@ -39,13 +39,9 @@ bool thread_io_read_of(int id, ThreadIo *ret)
 	return read_file(path, ret);
 }
 
-bool thread_io_read_bytes(uint64_t *ret)
+uint64_t thread_io_read_bytes(void)
 {
 	ThreadIo io;
 
-	if (!thread_io_read(&io))
-		return false;
-
-	*ret = io.read_bytes;
-	return true;
+	return thread_io_read(&io) ? io.read_bytes : 0;
 }

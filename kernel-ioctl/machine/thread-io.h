@@ -23,5 +23,5 @@ bool thread_io_read(ThreadIo *ret);
 /* I/O of the thread @id (gettid(2)) of this process.  Also false if the thread has ended. */
 bool thread_io_read_of(int id, ThreadIo *ret);
 
-/* The bytes read by the calling thread. */
-bool thread_io_read_bytes(uint64_t *ret);
+/* The bytes read by the calling thread; 0 if thread_io_read() fails. */
+uint64_t thread_io_read_bytes(void);

@@ -139,8 +139,7 @@ static void *sharer_main(void *data)
 	throttle_join(throttle);
 	share_until_closing(sharer);
 	throttle_leave(throttle);
-	if (!thread_io_read_bytes(&sharer->disk_bytes))
-		sharer->disk_bytes = 0;
+	sharer->disk_bytes = thread_io_read_bytes();
 	return NULL;
 }
 
