@@ -33,11 +33,12 @@ int bus_hold_take(Bus *bus, sd_bus_message *message, ManagedFilesystem *managed,
 		return sd_bus_error_setf(error, SD_BUS_ERROR_LIMITS_EXCEEDED,
 					 "why it is held may take %d bytes",
 					 MANAGED_HOLD_WHY_BYTES_MAX);
-	if (!managed_filesystem_has_room_for_hold(managed, &hold))
+	if (!managed_holds_have_room(managed_filesystem_holds(managed), &hold))
 		return sd_bus_error_set(error, SD_BUS_ERROR_LIMITS_EXCEEDED,
 					"too many hold the filesystem");
 
-	managed_filesystem_hold(managed, &hold, answer, sd_bus_message_ref(message));
+	managed_holds_add(managed_filesystem_holds(managed), &hold, answer,
+			  sd_bus_message_ref(message));
 	return 1;
 }
 
@@ -45,11 +46,12 @@ int bus_hold_get_all(sd_bus *connection, const char *path, const char *interface
 		     const char *property, sd_bus_message *reply, void *data, sd_bus_error *error)
 {
 	const BusFilesystem *shown = data;
-	size_t n = managed_filesystem_count_holds(shown->managed);
+	const ManagedHolds *holds = managed_filesystem_holds(shown->managed);
+	size_t n = managed_holds_count(holds);
 	int failed = sd_bus_message_open_container(reply, 'a', "(uuts)");
 
 	for (size_t i = 0; i < n && failed >= 0; i++) {
-		ManagedHold hold = managed_filesystem_get_hold(shown->managed, i);
+		ManagedHold hold = managed_holds_get(holds, i);
 
 		failed = sd_bus_message_append(reply, "(uuts)", (uint32_t)hold.uid,
 					       (uint32_t)hold.pid, (uint64_t)hold.since_usec,

@@ -1,26 +1,49 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/manager/managed-filesystem.h"
 
-#include "daemon/manager/managed-filesystem-internal.h"
+#include "daemon/manager/managed-mount.h"
+#include "daemon/manager/pass-conditions.h"
+#include "daemon/manager/preflight.h"
 #include "daemon/manager/schedule-inputs.h"
+#include "daemon/report/journal.h"
 #include "hashstore/hash-store.h"
 #include "kernel-ioctl/call/fd.h"
-#include "kernel-ioctl/file/write-mark.h"
 #include "kernel-ioctl/machine/disk-topology.h"
-
-#include <string.h>
-#include <sys/sysmacros.h>
-
-#define SYSFS "/sys"
-
-/* How often to look at sysfs: this takes microseconds and no I/O. */
-#define LOOK_USEC (60 * G_USEC_PER_SEC)
 
 /* How often to look at the battery while a pass runs. */
 #define BATTERY_LOOK_USEC (10 * G_USEC_PER_SEC)
 
-/* How often to look at the locks of disks, which are files in memory. */
-#define TURN_LOOK_USEC (2 * G_USEC_PER_SEC)
+struct ManagedFilesystem {
+	/* Set at creation, never changed. */
+	char *uuid;
+	DiskTable *disks;
+	ManagedListener listener;
+	PassConditions *conditions;
+	Preflight *preflight;
+	ManagedHolds *holds; /* no pass runs while there are any */
+	ManagedPass *pass;
+	RequestedPass *requested;
+
+	ManagedMount mount;
+	Settings *settings; /* NULL: it is disabled */
+
+	/* The state that the schedule uses. */
+	ScheduleState schedule;
+	ScheduleAnswer answer;
+	char *waits_for; /* in words */
+	LastMark mark;   /* when the last pass began */
+
+	/* The pass that runs. */
+	bool was_asked;
+	LastMark begun_mark;
+	int64_t deadline_usec;
+
+	/* The results of earlier passes. */
+	bool has_last;
+	PassResult last;
+	int report_fd; /* a Memfd, which all who ask share; below 0: none */
+	uint64_t n_passes, freed_bytes, read_bytes;
+};
 
 const char *managed_state_name(ManagedState state)
 {
@@ -35,88 +58,154 @@ const char *managed_state_name(ManagedState state)
 
 static ManagedState state_of(const ManagedFilesystem *managed)
 {
-	if (managed_pass_runs(managed))
-		return atomic_load(&managed->stop) ? MANAGED_STOPPING : MANAGED_RUNNING;
-	if (!managed->is_mounted)
+	if (managed_pass_runs(managed->pass))
+		return managed_pass_is_ending(managed->pass) ? MANAGED_STOPPING : MANAGED_RUNNING;
+	if (!managed->mount.is_mounted)
 		return MANAGED_UNMOUNTED;
 	if (!managed->settings)
 		return MANAGED_DISABLED;
 
-	return managed->refusal ? MANAGED_REFUSED : MANAGED_WAITING;
+	return managed->mount.refusal ? MANAGED_REFUSED : MANAGED_WAITING;
 }
 
-void managed_say_changed(ManagedFilesystem *managed)
+static void say_changed(ManagedFilesystem *managed)
 {
 	if (managed->listener.changed)
 		managed->listener.changed(managed, managed->listener.data);
 }
 
-ManagedFilesystem *managed_filesystem_new(const char *uuid, MainLoop *loop, DiskTable *disks,
-					  const ManagedListener *listener)
+static void on_changed(void *data)
 {
-	ManagedFilesystem *managed = g_new0(ManagedFilesystem, 1);
+	say_changed(data);
+}
 
-	managed->uuid = g_strdup(uuid);
-	managed->loop = loop;
-	managed->disks = disks;
-	managed->conditions = pass_conditions_new(disk_topology_system(), disks);
-	managed->listener = *listener;
-	managed->report_fd = -1;
-	managed_holds_init(managed);
-	managed->schedule.last_pass = LAST_PASS_NONE;
-	return managed;
+/* Whether a requested pass continues after a pause or a hold: nobody has withdrawn it since. */
+static bool is_to_go_on(const ManagedFilesystem *managed, const EndedPass *ended)
+{
+	if (!requested_pass_is_asked(managed->requested))
+		return false;
+
+	return ended->result.is_on_hold || (requested_pass_paths(managed->requested) &&
+					    ended_pass_was_for(ended, END_FOR_PAUSE));
+}
+
+/* Tell the schedule of the pass that ended, if it covered all of the filesystem. */
+static void tell_schedule(ManagedFilesystem *managed, const EndedPass *ended)
+{
+	bool is_limited = requested_pass_paths(managed->requested);
+
+	if (!is_to_go_on(managed, ended))
+		requested_pass_done(managed->requested);
+	if (is_limited)
+		return;
+
+	schedule_inputs_tell_end(ended, &managed->schedule);
+	/*
+	 * The pass's own writes look like those of others.  So after a pass that shared, the next one begins, and
+	 * ends at once if it finds no change.
+	 */
+	managed->mark = managed->begun_mark;
+}
+
+static void on_ended(EndedPass *ended, void *data)
+{
+	ManagedFilesystem *managed = data;
+
+	/* Another process was quicker: the pass begins when that is done, as if it had not been tried. */
+	if (ended->was_locked) {
+		pass_result_clear(&ended->result);
+		/* Unless it was stopped meanwhile. */
+		if (!requested_pass_is_asked(managed->requested))
+			requested_pass_done(managed->requested);
+		return;
+	}
+
+	journal_pass(managed->uuid, managed->mount.mount_point, &ended->result);
+	tell_schedule(managed, ended);
+	managed->n_passes++;
+	managed->freed_bytes += ended->result.is_dry_run ? 0 : ended->result.freed.bytes;
+	managed->read_bytes += ended->result.disk_bytes;
+
+	pass_result_clear(&managed->last);
+	managed->last = ended->result;
+	managed->has_last = true;
+	fd_close(&managed->report_fd);
+	managed->report_fd = ended->report_fd;
+}
+
+static void on_not_begun(const GError *error, void *data)
+{
+	ManagedFilesystem *managed = data;
+
+	journal_pass_not_begun(managed->uuid, managed->mount.mount_point, error);
+	/* A failure without a mount does not delay the pass after the next mount. */
+	if (!requested_pass_paths(managed->requested) && managed->mount.is_mounted)
+		schedule_inputs_tell_failure(&managed->schedule);
+
+	requested_pass_done(managed->requested);
+	say_changed(managed);
+}
+
+static Filesystem *on_found(GPtrArray *found, void *data, GError **error)
+{
+	const ManagedFilesystem *managed = data;
+
+	return managed_mount_take(&managed->mount, managed->uuid, found, error);
+}
+
+static void on_left(FilesystemSearch *search, void *data)
+{
+	preflight_leave(((ManagedFilesystem *)data)->preflight, search);
+}
+
+/* Returns false if the pass cannot begin; the schedule knows of it then. */
+static bool begin_pass(ManagedFilesystem *managed, const ScheduleState *state)
+{
+	g_autoptr(GError) error = NULL;
+
+	schedule_inputs_mark(&managed->mount.identity, managed->mount.device, &managed->begun_mark);
+	managed->was_asked = state->is_asked;
+	if (!managed_pass_begin(managed->pass, managed->mount.targets,
+				requested_pass_paths(managed->requested), managed->settings,
+				&error)) {
+		on_not_begun(error, managed);
+		return false;
+	}
+
+	managed->deadline_usec =
+		schedule_deadline(state, managed_pass_settings(managed->pass)->run_for_usec);
+	say_changed(managed);
+	return true;
+}
+
+static void end_pass(ManagedFilesystem *managed, EndReason reason)
+{
+	bool is_limited = requested_pass_paths(managed->requested);
+
+	if (!managed_pass_end(managed->pass, reason))
+		return;
+
+	/* Its paths were not found yet. */
+	if (!is_limited)
+		schedule_inputs_tell_abandoned(reason, &managed->schedule);
+	if (reason != END_FOR_HOLD && (!is_limited || reason != END_FOR_PAUSE))
+		requested_pass_done(managed->requested);
+	say_changed(managed);
 }
 
 void managed_filesystem_set_mounted(ManagedFilesystem *managed, const MountedFilesystem *mounted)
 {
-	const MountPoint *first;
-	bool was_mounted = managed->is_mounted;
+	bool was_mounted = managed->mount.is_mounted;
 
-	managed->is_mounted = mounted;
-	g_clear_pointer(&managed->refusal, g_free);
+	managed_mount_set(&managed->mount, mounted);
 	if (!mounted || !was_mounted) {
 		/* Another system may have changed it while it was unmounted. */
 		managed->schedule.last_pass = LAST_PASS_NONE;
-		managed->has_mark = false;
+		managed->mark.is_known = false;
 	}
-	if (!mounted) {
-		/* The kernel completes a lazy unmount when the last file is closed. */
-		managed_pass_end(managed, END_FOR_UNMOUNT);
-		return;
-	}
-
-	managed->identity = mounted->identity;
-	managed->device = makedev(mounted->major, mounted->minor);
-	managed->refusal = g_strdup(mounted->refusal);
-	g_strfreev(managed->targets);
-	managed->targets = mounted_filesystem_ways(mounted);
-	first = mounted->mount_points->pdata[0];
-	g_free(managed->mount_point);
-	managed->mount_point = g_strdup(managed->targets[0] ? managed->targets[0] : first->target);
-}
-
-static FsLocation location_of(const ManagedFilesystem *managed)
-{
-	FsLocation location = {
-		.is_btrfs = managed->identity.kind == FS_KIND_BTRFS,
-		.major = major(managed->device),
-		.minor = minor(managed->device),
-	};
-
-	memcpy(location.fsid, managed->identity.fsid, FS_UUID_BYTES);
-	return location;
-}
-
-/* The disks of a btrfs filesystem may change; finding them needs no I/O. */
-static void find_disks(ManagedFilesystem *managed)
-{
-	const FsLocation location = location_of(managed);
-
-	g_clear_pointer(&managed->lies_on, g_ptr_array_unref);
-	managed->lies_on = disk_topology_find(disk_topology_system(), &location);
-	disk_table_add(managed->disks, managed->lies_on);
-	g_strfreev(managed->disk_names);
-	managed->disk_names = disks_names(managed->lies_on);
+	/* The kernel completes a lazy unmount when the last file is closed. */
+	if (!mounted)
+		end_pass(managed, END_FOR_UNMOUNT);
 }
 
 void managed_filesystem_set_settings(ManagedFilesystem *managed, Settings *settings)
@@ -126,7 +215,7 @@ void managed_filesystem_set_settings(ManagedFilesystem *managed, Settings *setti
 		return;
 
 	managed->settings = settings_ref(settings);
-	find_disks(managed);
+	managed_mount_find_disks(&managed->mount, managed->disks);
 }
 
 bool managed_filesystem_is_enabled(const ManagedFilesystem *managed)
@@ -139,70 +228,28 @@ const char *managed_filesystem_state_directory(const ManagedFilesystem *managed)
 	return managed->settings ? managed->settings->state_directory : NULL;
 }
 
-void managed_filesystem_free(ManagedFilesystem *managed)
-{
-	if (!managed)
-		return;
-
-	managed->listener.changed = NULL;
-	managed_filesystem_end(managed, END_FOR_SERVICE);
-	managed_pass_finish(managed);
-	managed_holds_clear(managed);
-	g_clear_pointer(&managed->settings, settings_unref);
-	g_clear_pointer(&managed->request, run_request_free);
-	pass_result_clear(&managed->last);
-	fd_close(&managed->report_fd);
-	g_clear_pointer(&managed->lies_on, g_ptr_array_unref);
-	g_strfreev(managed->disk_names);
-	pass_conditions_free(managed->conditions);
-	detached_task_free(managed->look);
-	detached_task_free(managed->left);
-	g_free(managed->waits_for);
-	g_free(managed->refusal);
-	g_free(managed->mount_point);
-	g_strfreev(managed->targets);
-	g_free(managed->uuid);
-	g_free(managed);
-}
-
-/* Find out how much changed since the last pass began, as far as sysfs tells. */
-static void look_for_changes(ManagedFilesystem *managed, ScheduleState *state)
-{
-	WriteMark now;
-
-	state->has_changed = true;
-	state->changed_bytes = 0;
-	if (!managed->has_mark ||
-	    !write_mark_read(SYSFS, &managed->identity, managed->device, &now))
-		return;
-
-	state->has_changed = now.generation != managed->mark.generation ||
-			     now.written_bytes != managed->mark.written_bytes;
-	/* A device that was replaced counts from zero. */
-	if (now.written_bytes >= managed->mark.written_bytes)
-		state->changed_bytes = now.written_bytes - managed->mark.written_bytes;
-}
-
 static ScheduleState state_now(ManagedFilesystem *managed)
 {
-	const FsLocation location = location_of(managed);
+	const FsLocation location = managed_mount_location(&managed->mount);
 	ScheduleState state = managed->schedule;
 
 	state.now_usec = g_get_monotonic_time();
-	state.is_refused = managed->refusal;
-	state.is_silent = managed->left;
-	state.is_on_hold = managed->holds->len > 0;
+	state.is_asked = requested_pass_is_asked(managed->requested);
+	state.is_refused = managed->mount.refusal;
+	state.is_silent = preflight_is_silent(managed->preflight);
+	state.is_on_hold = managed_holds_count(managed->holds) > 0;
 	schedule_inputs_tell_windows(managed->settings, &managed->schedule, &state);
-	look_for_changes(managed, &state);
-	pass_conditions_look(managed->conditions, &location, managed->lies_on, &state);
+	schedule_inputs_tell_changes(&managed->mount.identity, managed->mount.device,
+				     &managed->mark, &state);
+	pass_conditions_look(managed->conditions, &location, managed->mount.lies_on, &state);
 	return state;
 }
 
 /* Whether the pass has to end because of the battery.  A requested pass goes on. */
 static bool has_to_spare_battery(const ManagedFilesystem *managed)
 {
-	return managed->pass_settings->on_battery == HARDSHIP_PAUSE && !managed->was_asked &&
-	       pass_conditions_is_on_battery(managed->conditions);
+	return managed_pass_settings(managed->pass)->on_battery == HARDSHIP_PAUSE &&
+	       !managed->was_asked && pass_conditions_is_on_battery(managed->conditions);
 }
 
 static int64_t look_at_pass(ManagedFilesystem *managed)
@@ -221,6 +268,18 @@ static int64_t look_at_pass(ManagedFilesystem *managed)
 	return MIN(managed->deadline_usec, now_usec + BATTERY_LOOK_USEC);
 }
 
+/* Fill in the facts that need the filesystem opened.  Returns false while a detached task finds them. */
+static bool look_closer(ManagedFilesystem *managed, ScheduleState *state)
+{
+	bool is_being_scrubbed;
+
+	if (!preflight_look(managed->preflight, managed->mount.mount_point, &is_being_scrubbed))
+		return false;
+
+	pass_conditions_look_closer(managed->conditions, managed->uuid, is_being_scrubbed, state);
+	return true;
+}
+
 /*
  * Ask the schedule.  If a pass is to begin, it gets the slots of its disks.  Returns false while the preflight
  * check runs.
@@ -231,32 +290,21 @@ static bool ask_schedule(ManagedFilesystem *managed, const SchedulePolicy *polic
 	ScheduleAnswer answer = schedule_next(policy, state);
 
 	if (answer.reason == WAIT_NOT) {
-		if (!managed_preflight_closer(managed, state))
+		if (!look_closer(managed, state))
 			return false;
 		answer = schedule_next(policy, state);
 	}
 	if (answer.reason == WAIT_NOT) {
-		managed->turn = disk_slot_take(managed->disks, managed->lies_on);
-		state->is_disk_taken = !managed->turn;
+		state->is_disk_taken =
+			!managed_pass_take_slot(managed->pass, managed->mount.lies_on);
 		answer = schedule_next(policy, state);
 	}
 
 	/* The pass may take long, so the check is void after it. */
 	if (answer.reason == WAIT_NOT)
-		managed->looked_usec = 0;
+		preflight_forget(managed->preflight);
 	managed->answer = answer;
 	return true;
-}
-
-/* When to look again even if no event happens. */
-static int64_t look_usec(const ManagedFilesystem *managed, const SchedulePolicy *policy)
-{
-	/* Other processes send no events. */
-	if (managed->answer.reason == WAIT_DISK_BUSY || managed->answer.reason == WAIT_LOCKED ||
-	    managed->answer.reason == WAIT_ON_HOLD)
-		return TURN_LOOK_USEC;
-
-	return MIN(LOOK_USEC, MAX(policy->wake_interval_usec, G_USEC_PER_SEC));
 }
 
 static void say_what_it_waits_for(ManagedFilesystem *managed)
@@ -266,8 +314,8 @@ static void say_what_it_waits_for(ManagedFilesystem *managed)
 	const char *failure = pass_result_trouble(&managed->last);
 
 	g_free(managed->waits_for);
-	if (reason == WAIT_ON_HOLD && managed->holds->len > 0)
-		managed->waits_for = managed_holds_text(managed);
+	if (reason == WAIT_ON_HOLD && managed_holds_count(managed->holds) > 0)
+		managed->waits_for = managed_holds_text(managed->holds);
 	else if (reason == WAIT_RETRY && failure)
 		managed->waits_for = g_strdup_printf("%s: %s", wait_reason_text(reason), failure);
 	else
@@ -294,9 +342,9 @@ int64_t managed_filesystem_look(ManagedFilesystem *managed)
 	SchedulePolicy policy;
 	ScheduleState state;
 
-	if (managed_pass_runs(managed))
+	if (managed_pass_runs(managed->pass))
 		return look_at_pass(managed);
-	if (!managed->is_mounted || !managed->settings)
+	if (!managed->mount.is_mounted || !managed->settings)
 		return pause_ends_usec;
 
 	policy = schedule_inputs_policy(managed->settings);
@@ -304,85 +352,101 @@ int64_t managed_filesystem_look(ManagedFilesystem *managed)
 	if (!ask_schedule(managed, &policy, &state))
 		return SCHEDULE_NEVER;
 	if (managed->answer.reason == WAIT_NOT)
-		return managed_pass_begin(managed, &state) ? look_at_pass(managed)
-							   : managed_filesystem_look(managed);
+		return begin_pass(managed, &state) ? look_at_pass(managed)
+						   : managed_filesystem_look(managed);
 
 	say_what_it_waits_for(managed);
 	if (g_strcmp0(managed->waits_for, before) != 0)
-		managed_say_changed(managed);
-	return MIN(managed->answer.until_usec, state.now_usec + look_usec(managed, &policy));
+		say_changed(managed);
+	return MIN(managed->answer.until_usec,
+		   state.now_usec + schedule_inputs_look_usec(&policy, managed->answer.reason));
 }
 
-bool managed_can_be_worked_on(const ManagedFilesystem *managed, GError **error)
+/* Whether passes can run over it, now or after a condition that will end. */
+static bool can_be_worked_on(const ManagedFilesystem *managed, GError **error)
 {
-	switch (state_of(managed)) {
-	case MANAGED_UNMOUNTED:
+	ManagedState state = state_of(managed);
+
+	if (state == MANAGED_UNMOUNTED)
 		g_set_error(error, FILESYSTEM_ERROR, FILESYSTEM_ERROR_UNSUITABLE,
 			    "%s is not mounted", managed->uuid);
-		return false;
-	case MANAGED_DISABLED:
+	else if (state == MANAGED_DISABLED)
 		g_set_error(error, FILESYSTEM_ERROR, FILESYSTEM_ERROR_UNSUITABLE,
 			    "%s is not enabled: no [Filesystem] section names it",
-			    managed->mount_point);
-		return false;
-	case MANAGED_REFUSED:
+			    managed->mount.mount_point);
+	else if (state == MANAGED_REFUSED)
 		g_set_error(error, FILESYSTEM_ERROR, FILESYSTEM_ERROR_UNSUITABLE, "%s",
-			    managed->refusal);
-		return false;
-	case MANAGED_WAITING:
-	case MANAGED_RUNNING:
-	case MANAGED_STOPPING:
-		break;
-	}
+			    managed->mount.refusal);
+	else
+		return true;
 
-	return true;
+	return false;
 }
 
-bool managed_is_not_paused(const ManagedFilesystem *managed, GError **error)
+/* Whether it is not paused; the error says how to end a pause. */
+static bool is_not_paused(const ManagedFilesystem *managed, GError **error)
 {
 	if (!managed->schedule.is_paused)
 		return true;
 
 	g_set_error(error, FILESYSTEM_ERROR, FILESYSTEM_ERROR_UNSUITABLE,
 		    "%s is paused: 'dedupctl resume' ends the pause, and --resume does so first",
-		    managed->mount_point);
+		    managed->mount.mount_point);
 	return false;
-}
-
-void managed_ask(ManagedFilesystem *managed)
-{
-	managed->schedule.is_asked = true;
-	managed_say_changed(managed);
 }
 
 bool managed_filesystem_start(ManagedFilesystem *managed, GError **error)
 {
-	if (!managed_can_be_worked_on(managed, error) || !managed_is_not_paused(managed, error))
+	if (!can_be_worked_on(managed, error) || !is_not_paused(managed, error))
 		return false;
 
-	managed->asked_again = managed->request;
-	managed_ask(managed);
+	requested_pass_ask(managed->requested);
 	return true;
+}
+
+/* Whether a pass over paths may begin. */
+static bool is_free(void *data, GError **error)
+{
+	const ManagedFilesystem *managed = data;
+	bool runs = managed_pass_runs(managed->pass);
+
+	if (!can_be_worked_on(managed, error))
+		return false;
+	if (!runs && !requested_pass_is_asked(managed->requested))
+		return true;
+
+	g_set_error(error, FILESYSTEM_ERROR, FILESYSTEM_ERROR_IN_USE,
+		    "a pass over %s %s: 'dedupctl stop' ends it", managed->mount.mount_point,
+		    runs ? "runs already" : "is about to begin");
+	return false;
+}
+
+void managed_filesystem_run(ManagedFilesystem *managed, char *const *paths, char *const *wishes,
+			    RequestedPassAnswer answer, void *data)
+{
+	g_autoptr(GError) error = NULL;
+
+	if (is_free(managed, &error) && is_not_paused(managed, &error))
+		requested_pass_look_up(managed->requested, managed->mount.mount_point, paths,
+				       wishes, answer, data);
+	else
+		answer(error, data);
 }
 
 void managed_filesystem_end(ManagedFilesystem *managed, EndReason reason)
 {
 	if (reason == END_FOR_STOP || reason == END_FOR_SERVICE)
-		requested_pass_drop(managed, reason == END_FOR_STOP ? "it was stopped meanwhile"
-								    : "the service ends");
+		requested_pass_cancel(managed->requested, managed->mount.mount_point,
+				      reason == END_FOR_STOP ? "it was stopped meanwhile"
+							     : "the service ends");
 	if (reason == END_FOR_STOP) {
-		managed->schedule.is_asked = false;
-		managed->asked_again = false;
+		requested_pass_withdraw(managed->requested, managed_pass_runs(managed->pass));
 		/* A stopped pass does not continue after the hold that ended it. */
-		if (managed->holds->len > 0 && managed->schedule.last_pass == LAST_PASS_CUT_SHORT)
+		if (managed_holds_count(managed->holds) > 0 &&
+		    managed->schedule.last_pass == LAST_PASS_CUT_SHORT)
 			managed->schedule.last_pass = LAST_PASS_OUT_OF_TIME;
-		/* The result of a running pass still needs the request. */
-		if (!managed_pass_runs(managed)) {
-			g_clear_pointer(&managed->request, run_request_free);
-			managed_say_changed(managed);
-		}
 	}
-	managed_pass_end(managed, reason);
+	end_pass(managed, reason);
 }
 
 void managed_filesystem_pause(ManagedFilesystem *managed, uint64_t usec)
@@ -394,20 +458,20 @@ void managed_filesystem_pause(ManagedFilesystem *managed, uint64_t usec)
 	if (usec > 0 && usec < (uint64_t)(SCHEDULE_NEVER - now_usec))
 		managed->schedule.paused_until_usec = now_usec + (int64_t)usec;
 	managed_filesystem_end(managed, END_FOR_PAUSE);
-	managed_say_changed(managed);
+	say_changed(managed);
 }
 
 void managed_filesystem_resume(ManagedFilesystem *managed)
 {
 	managed->schedule.is_paused = false;
-	managed_say_changed(managed);
+	say_changed(managed);
 }
 
 bool managed_filesystem_forget(ManagedFilesystem *managed, GError **error)
 {
-	if (managed_pass_runs(managed)) {
+	if (managed_pass_runs(managed->pass)) {
 		g_set_error(error, FILESYSTEM_ERROR, FILESYSTEM_ERROR_UNSUITABLE,
-			    "a pass runs over %s: stop it first", managed->mount_point);
+			    "a pass runs over %s: stop it first", managed->mount.mount_point);
 		return false;
 	}
 	if (!managed->settings) {
@@ -416,7 +480,7 @@ bool managed_filesystem_forget(ManagedFilesystem *managed, GError **error)
 		return false;
 	}
 
-	managed->has_mark = false;
+	managed->mark.is_known = false;
 	managed->schedule.last_pass = LAST_PASS_NONE;
 	return hash_store_delete(managed->settings->state_directory, managed->uuid, error);
 }
@@ -424,22 +488,22 @@ bool managed_filesystem_forget(ManagedFilesystem *managed, GError **error)
 ManagedView managed_filesystem_view(const ManagedFilesystem *managed)
 {
 	bool waits = state_of(managed) == MANAGED_WAITING;
-	bool runs = managed_pass_runs(managed);
+	bool runs = managed_pass_runs(managed->pass);
 
 	return (ManagedView){
 		.uuid = managed->uuid,
-		.kind = fs_kind_name(managed->identity.kind),
-		.mount_point = managed->mount_point ? managed->mount_point : "",
-		.refusal = managed->refusal ? managed->refusal : "",
+		.kind = fs_kind_name(managed->mount.identity.kind),
+		.mount_point = managed->mount.mount_point ? managed->mount.mount_point : "",
+		.refusal = managed->mount.refusal ? managed->mount.refusal : "",
 		.state = state_of(managed),
 		.is_paused = managed->schedule.is_paused,
-		.is_asked = managed->schedule.is_asked,
+		.is_asked = requested_pass_is_asked(managed->requested),
 		.waits_for = waits && managed->waits_for ? managed->waits_for : "",
 		.waits = managed->answer.reason,
 		.waits_usec = managed->answer.until_usec,
-		.disk_names = managed->settings ? managed->disk_names : NULL,
-		.begun_usec = runs ? managed->begun_usec : 0,
-		.progress = runs ? &managed->progress : NULL,
+		.disk_names = managed->settings ? managed->mount.disk_names : NULL,
+		.begun_usec = runs ? managed_pass_begun_usec(managed->pass) : 0,
+		.progress = runs ? managed_pass_progress(managed->pass) : NULL,
 		.deadline_usec = runs ? managed->deadline_usec : SCHEDULE_NEVER,
 		.has_last = managed->has_last,
 		.last = &managed->last,
@@ -452,4 +516,71 @@ ManagedView managed_filesystem_view(const ManagedFilesystem *managed)
 int managed_filesystem_report_fd(const ManagedFilesystem *managed)
 {
 	return managed->report_fd;
+}
+
+static void on_preflight(void *data)
+{
+	const ManagedFilesystem *managed = data;
+
+	managed->listener.due(managed->listener.data);
+}
+
+static bool on_hold_look(void *data)
+{
+	return managed_pass_runs(((const ManagedFilesystem *)data)->pass);
+}
+
+static void on_hold_begun(void *data)
+{
+	managed_filesystem_end(data, END_FOR_HOLD);
+}
+
+ManagedFilesystem *managed_filesystem_new(const char *uuid, MainLoop *loop, DiskTable *disks,
+					  const ManagedListener *listener)
+{
+	ManagedFilesystem *managed = g_new0(ManagedFilesystem, 1);
+	const PreflightListener on_look = { on_preflight, on_changed, managed };
+	const ManagedHoldsListener on_hold = { on_hold_look, on_hold_begun, on_changed, managed };
+	const RequestedPassListener on_request = { is_free, on_changed, managed };
+	const ManagedPassListener on_pass = { on_changed,   on_found, on_left,
+					      on_not_begun, on_ended, managed };
+
+	managed->uuid = g_strdup(uuid);
+	managed->disks = disks;
+	managed->listener = *listener;
+	managed->conditions = pass_conditions_new(disk_topology_system(), disks);
+	managed->preflight = preflight_new(loop, &on_look);
+	managed->holds = managed_holds_new(managed->uuid, loop, &on_hold);
+	managed->requested = requested_pass_new(loop, managed->uuid, &on_request);
+	managed->pass = managed_pass_new(loop, disks, &on_pass);
+	managed->report_fd = -1;
+	managed->schedule.last_pass = LAST_PASS_NONE;
+	return managed;
+}
+
+void managed_filesystem_free(ManagedFilesystem *managed)
+{
+	if (!managed)
+		return;
+
+	managed->listener.changed = NULL;
+	managed_filesystem_end(managed, END_FOR_SERVICE);
+	managed_pass_finish(managed->pass);
+	managed_pass_free(managed->pass);
+	managed_holds_free(managed->holds);
+	requested_pass_free(managed->requested);
+	preflight_free(managed->preflight);
+	pass_conditions_free(managed->conditions);
+	g_clear_pointer(&managed->settings, settings_unref);
+	pass_result_clear(&managed->last);
+	fd_close(&managed->report_fd);
+	managed_mount_clear(&managed->mount);
+	g_free(managed->waits_for);
+	g_free(managed->uuid);
+	g_free(managed);
+}
+
+ManagedHolds *managed_filesystem_holds(const ManagedFilesystem *managed)
+{
+	return managed->holds;
 }

@@ -4,9 +4,9 @@
 #include "common/config/settings.h"
 #include "common/disks/disk-table.h"
 #include "common/mounts/mount-table.h"
-#include "daemon/context/pass-result.h"
-#include "daemon/context/progress.h"
-#include "daemon/manager/main-loop.h"
+#include "daemon/manager/managed-hold.h"
+#include "daemon/manager/managed-pass.h"
+#include "daemon/manager/requested-pass.h"
 #include "daemon/manager/schedule.h"
 
 /*
@@ -30,17 +30,6 @@ typedef enum {
 
 /* "disabled", "unmounted" and so on. */
 const char *managed_state_name(ManagedState state);
-
-/* Why a pass is asked to end. */
-typedef enum {
-	END_FOR_STOP,    /* on request, until it changes again */
-	END_FOR_PAUSE,   /* until it is resumed */
-	END_FOR_HOLD,    /* while somebody holds it */
-	END_FOR_TIME,    /* the window closes, or its time is over */
-	END_FOR_BATTERY, /* until the machine has power again */
-	END_FOR_UNMOUNT, /* it was unmounted lazily: until it is mounted again */
-	END_FOR_SERVICE, /* the service ends */
-} EndReason;
 
 typedef struct {
 	/* A property that the bus shows changed, and a look is due. */
@@ -79,12 +68,6 @@ int64_t managed_filesystem_look(ManagedFilesystem *managed);
 bool managed_filesystem_start(ManagedFilesystem *managed, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
 /*
- * The answer to a request for a pass over paths.  NULL: it will begin; else why not: FILESYSTEM_ERROR_IN_USE if a
- * pass runs already, or is about to.
- */
-typedef void (*RequestedPassAnswer)(const GError *error, void *data);
-
-/*
  * Request a pass over @paths alone, with @wishes (see RunRequest).  The rest of the filesystem is still due
  * afterwards.  Only a detached task touches @paths, so @answer is called once, now or later.
  */
@@ -100,6 +83,9 @@ void managed_filesystem_end(ManagedFilesystem *managed, EndReason reason);
 /* Begin no pass for @usec, or until it is resumed (0).  A running pass is ended. */
 void managed_filesystem_pause(ManagedFilesystem *managed, uint64_t usec);
 void managed_filesystem_resume(ManagedFilesystem *managed);
+
+/* Its holders. */
+ManagedHolds *managed_filesystem_holds(const ManagedFilesystem *managed);
 
 /* Delete its store.  An error while a pass runs. */
 bool managed_filesystem_forget(ManagedFilesystem *managed, GError **error)

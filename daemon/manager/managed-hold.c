@@ -4,7 +4,6 @@
 #include "common/mounts/filesystem-hold.h"
 #include "common/mounts/filesystem-lock.h"
 #include "daemon/context/filesystem.h"
-#include "daemon/manager/managed-filesystem-internal.h"
 #include "kernel-ioctl/call/fd.h"
 
 #include <errno.h>
@@ -15,8 +14,18 @@
 /* How often to look whether passes have ended. */
 #define LOOK_USEC (G_USEC_PER_SEC / 20)
 
+struct ManagedHolds {
+	/* Set at creation, never changed. */
+	const char *uuid;
+	MainLoop *loop;
+	ManagedHoldsListener listener;
+
+	GPtrArray *holds; /* Hold */
+	int fd;           /* a FilesystemHold; below 0: nobody holds it */
+};
+
 typedef struct {
-	ManagedFilesystem *managed;
+	ManagedHolds *owner;
 	ManagedHold shown;
 	char *why;
 
@@ -58,12 +67,12 @@ static void tell(Hold *hold, const GError *error)
 
 static void end(Hold *hold)
 {
-	ManagedFilesystem *managed = hold->managed;
+	ManagedHolds *holds = hold->owner;
 
-	g_ptr_array_remove(managed->holds, hold);
-	if (managed->holds->len == 0)
-		fd_close(&managed->hold_fd);
-	managed_say_changed(managed);
+	g_ptr_array_remove(holds->holds, hold);
+	if (holds->holds->len == 0)
+		fd_close(&holds->fd);
+	holds->listener.changed(holds->listener.data);
 }
 
 static int on_ended(sd_event_source *source, int fd, uint32_t events, void *data)
@@ -73,16 +82,17 @@ static int on_ended(sd_event_source *source, int fd, uint32_t events, void *data
 }
 
 /* The process that still works on the filesystem, to be freed; NULL: none. */
-static char *find_worker(const ManagedFilesystem *managed)
+static char *find_worker(const ManagedHolds *holds)
 {
-	return managed_pass_runs(managed) ? g_strdup("a pass of the service")
-					  : filesystem_lock_holder(managed->uuid);
+	return holds->listener.pass_runs(holds->listener.data)
+		       ? g_strdup("a pass of the service")
+		       : filesystem_lock_holder(holds->uuid);
 }
 
 static int on_look(sd_event_source *source, uint64_t usec, void *data)
 {
 	Hold *hold = data;
-	g_autofree char *worker = find_worker(hold->managed);
+	g_autofree char *worker = find_worker(hold->owner);
 	g_autoptr(GError) error = NULL;
 	int failed;
 
@@ -122,13 +132,13 @@ static int open_lease(Hold *hold, sd_event *event)
 
 static bool begin(Hold *hold, GError **error)
 {
-	ManagedFilesystem *managed = hold->managed;
+	ManagedHolds *holds = hold->owner;
 	int failed;
 
-	if (managed->hold_fd < 0 && !filesystem_hold(managed->uuid, &managed->hold_fd, error))
+	if (holds->fd < 0 && !filesystem_hold(holds->uuid, &holds->fd, error))
 		return false;
 
-	failed = open_lease(hold, managed->loop->event);
+	failed = open_lease(hold, holds->loop->event);
 	if (failed >= 0)
 		return true;
 
@@ -137,31 +147,43 @@ static bool begin(Hold *hold, GError **error)
 	return false;
 }
 
-bool managed_filesystem_has_room_for_hold(const ManagedFilesystem *managed,
-					  const ManagedHold *wanted)
+ManagedHolds *managed_holds_new(const char *uuid, MainLoop *loop,
+				const ManagedHoldsListener *listener)
+{
+	ManagedHolds *holds = g_new0(ManagedHolds, 1);
+
+	holds->uuid = uuid;
+	holds->loop = loop;
+	holds->listener = *listener;
+	holds->holds = g_ptr_array_new_with_free_func(hold_free);
+	holds->fd = -1;
+	return holds;
+}
+
+bool managed_holds_have_room(const ManagedHolds *holds, const ManagedHold *wanted)
 {
 	size_t n_others = 0, n_of_user = 0;
 
-	for (guint i = 0; i < managed->holds->len; i++) {
-		const Hold *hold = managed->holds->pdata[i];
+	for (guint i = 0; i < holds->holds->len; i++) {
+		const Hold *hold = holds->holds->pdata[i];
 
 		n_others += !hold->shown.is_own;
 		n_of_user += hold->shown.uid == wanted->uid;
 	}
-	if (managed->holds->len >= MANAGED_HOLDS_MAX)
+	if (holds->holds->len >= MANAGED_HOLDS_MAX)
 		return false;
 
 	return wanted->is_own ||
 	       (n_others < MANAGED_HOLDS_OF_OTHERS_MAX && n_of_user < MANAGED_HOLDS_OF_USER_MAX);
 }
 
-void managed_filesystem_hold(ManagedFilesystem *managed, const ManagedHold *shown,
-			     ManagedHoldAnswer answer, void *data)
+void managed_holds_add(ManagedHolds *holds, const ManagedHold *shown, ManagedHoldAnswer answer,
+		       void *data)
 {
 	Hold *hold = g_new0(Hold, 1);
 	g_autoptr(GError) error = NULL;
 
-	hold->managed = managed;
+	hold->owner = holds;
 	hold->shown = *shown;
 	hold->shown.since_usec = g_get_real_time();
 	hold->why = g_strdup(shown->why);
@@ -170,33 +192,33 @@ void managed_filesystem_hold(ManagedFilesystem *managed, const ManagedHold *show
 	hold->give_up_usec = g_get_monotonic_time() + (int64_t)MANAGED_HOLD_WAIT_USEC;
 	hold->answer = answer;
 	hold->data = data;
-	g_ptr_array_add(managed->holds, hold);
+	g_ptr_array_add(holds->holds, hold);
 	if (!begin(hold, &error)) {
 		tell(hold, error);
 		end(hold);
 		return;
 	}
 
-	managed_filesystem_end(managed, END_FOR_HOLD);
-	managed_say_changed(managed);
+	holds->listener.begun(holds->listener.data);
+	holds->listener.changed(holds->listener.data);
 }
 
-size_t managed_filesystem_count_holds(const ManagedFilesystem *managed)
+size_t managed_holds_count(const ManagedHolds *holds)
 {
-	return managed->holds->len;
+	return holds->holds->len;
 }
 
-ManagedHold managed_filesystem_get_hold(const ManagedFilesystem *managed, size_t index)
+ManagedHold managed_holds_get(const ManagedHolds *holds, size_t index)
 {
-	return ((const Hold *)managed->holds->pdata[index])->shown;
+	return ((const Hold *)holds->holds->pdata[index])->shown;
 }
 
-char *managed_holds_text(const ManagedFilesystem *managed)
+char *managed_holds_text(const ManagedHolds *holds)
 {
 	GString *text = g_string_new("on hold by ");
 
-	for (guint i = 0; i < managed->holds->len; i++) {
-		const ManagedHold *hold = &((const Hold *)managed->holds->pdata[i])->shown;
+	for (guint i = 0; i < holds->holds->len; i++) {
+		const ManagedHold *hold = &((const Hold *)holds->holds->pdata[i])->shown;
 
 		g_string_append(text, i > 0 ? ", " : "");
 		if (hold->pid > 0)
@@ -210,19 +232,14 @@ char *managed_holds_text(const ManagedFilesystem *managed)
 	return g_string_free(text, FALSE);
 }
 
-void managed_holds_init(ManagedFilesystem *managed)
-{
-	managed->holds = g_ptr_array_new_with_free_func(hold_free);
-	managed->hold_fd = -1;
-}
-
-void managed_holds_clear(ManagedFilesystem *managed)
+void managed_holds_free(ManagedHolds *holds)
 {
 	g_autoptr(GError) error = g_error_new(FILESYSTEM_ERROR, FILESYSTEM_ERROR_UNSUITABLE,
 					      "nothing is held: the service ends");
 
-	for (guint i = 0; i < managed->holds->len; i++)
-		tell(managed->holds->pdata[i], error);
-	g_ptr_array_unref(managed->holds);
-	fd_close(&managed->hold_fd);
+	for (guint i = 0; i < holds->holds->len; i++)
+		tell(holds->holds->pdata[i], error);
+	g_ptr_array_unref(holds->holds);
+	fd_close(&holds->fd);
+	g_free(holds);
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #pragma once
 
-#include "daemon/manager/managed-filesystem.h"
+#include "daemon/manager/main-loop.h"
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 /*
@@ -35,18 +36,39 @@ typedef struct {
 /* @lease_fd, borrowed for the call, is the lease; -1: there is none, because of @error. */
 typedef void (*ManagedHoldAnswer)(int lease_fd, const GError *error, void *data);
 
+/* The holders of one filesystem. */
+typedef struct ManagedHolds ManagedHolds;
+
+typedef struct {
+	/* Whether a pass of the service runs over it. */
+	bool (*pass_runs)(void *data);
+	/* A holder came, so passes have to end. */
+	void (*begun)(void *data);
+	void (*changed)(void *data);
+	void *data;
+} ManagedHoldsListener;
+
+/* @uuid is borrowed. */
+ManagedHolds *managed_holds_new(const char *uuid, MainLoop *loop,
+				const ManagedHoldsListener *listener);
+
+/* End all holds, as the service ends. */
+void managed_holds_free(ManagedHolds *holds);
+
 /* Whether there is room for @wanted beside the present holds. */
-bool managed_filesystem_has_room_for_hold(const ManagedFilesystem *managed,
-					  const ManagedHold *wanted);
+bool managed_holds_have_room(const ManagedHolds *holds, const ManagedHold *wanted);
 
 /*
  * Hold the filesystem from now on.  @hold is copied, and its time is set.  @answer is called once: when no pass
  * works on the filesystem any more, or if one has not ended after MANAGED_HOLD_WAIT_USEC.
  */
-void managed_filesystem_hold(ManagedFilesystem *managed, const ManagedHold *hold,
-			     ManagedHoldAnswer answer, void *data);
+void managed_holds_add(ManagedHolds *holds, const ManagedHold *hold, ManagedHoldAnswer answer,
+		       void *data);
 
-size_t managed_filesystem_count_holds(const ManagedFilesystem *managed);
+size_t managed_holds_count(const ManagedHolds *holds);
 
 /* The hold at @index, in the order in which they began.  The text is valid until the main loop goes on. */
-ManagedHold managed_filesystem_get_hold(const ManagedFilesystem *managed, size_t index);
+ManagedHold managed_holds_get(const ManagedHolds *holds, size_t index);
+
+/* The holders with their reasons, in words that may name files.  There must be a holder. */
+char *managed_holds_text(const ManagedHolds *holds);

@@ -228,7 +228,7 @@ static void drop_unmounted(Manager *manager, const MountTable *mounts)
 		update(manager, managed, NULL);
 		/* A pass may still run after a lazy unmount: freeing the filesystem would wait for it. */
 		if (!managed_filesystem_is_enabled(managed) &&
-		    managed_filesystem_count_holds(managed) == 0 &&
+		    managed_holds_count(managed_filesystem_holds(managed)) == 0 &&
 		    managed_filesystem_view(managed).state == MANAGED_UNMOUNTED)
 			remove_filesystem(manager, i - 1);
 	}

@@ -1,42 +1,98 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "daemon/manager/managed-filesystem-internal.h"
+#include "daemon/manager/requested-pass.h"
 
 #include "common/text/name-text.h"
+#include "daemon/manager/filesystem-search.h"
 
 #include <string.h>
 
-/* The request is cleared before the requester is told, who may make another one. */
-static void answer(ManagedFilesystem *managed, const GError *error)
-{
-	RequestedPassAnswer tell = managed->wanted.answer;
-	void *data = managed->wanted.data;
+struct RequestedPass {
+	/* Set at creation, never changed. */
+	MainLoop *loop;
+	const char *uuid;
+	RequestedPassListener listener;
 
-	g_clear_pointer(&managed->wanted.search, filesystem_search_free);
-	g_clear_pointer(&managed->wanted.request, run_request_free);
-	managed->wanted.answer = NULL;
-	managed->wanted.data = NULL;
-	tell(error, data);
+	bool is_asked;
+	RunRequest *paths; /* NULL: a pass over all of it, if any */
+	bool asked_again;  /* for a pass over all of it, after that */
+
+	/* All NULL: no paths are being looked up. */
+	FilesystemSearch *search;
+	RunRequest *request;
+	RequestedPassAnswer answer;
+	void *data;
+};
+
+RequestedPass *requested_pass_new(MainLoop *loop, const char *uuid,
+				  const RequestedPassListener *listener)
+{
+	RequestedPass *requested = g_new0(RequestedPass, 1);
+
+	requested->loop = loop;
+	requested->uuid = uuid;
+	requested->listener = *listener;
+	return requested;
 }
 
-static bool is_free(const ManagedFilesystem *managed, GError **error)
+void requested_pass_free(RequestedPass *requested)
 {
-	if (!managed_pass_runs(managed) && !managed->schedule.is_asked)
-		return true;
+	g_clear_pointer(&requested->paths, run_request_free);
+	g_free(requested);
+}
 
-	g_set_error(error, FILESYSTEM_ERROR, FILESYSTEM_ERROR_IN_USE,
-		    "a pass over %s %s: 'dedupctl stop' ends it", managed->mount_point,
-		    managed_pass_runs(managed) ? "runs already" : "is about to begin");
-	return false;
+bool requested_pass_is_asked(const RequestedPass *requested)
+{
+	return requested->is_asked;
+}
+
+const RunRequest *requested_pass_paths(const RequestedPass *requested)
+{
+	return requested->paths;
+}
+
+void requested_pass_ask(RequestedPass *requested)
+{
+	requested->asked_again = requested->paths;
+	requested->is_asked = true;
+	requested->listener.changed(requested->listener.data);
+}
+
+void requested_pass_done(RequestedPass *requested)
+{
+	requested->is_asked = requested->asked_again;
+	requested->asked_again = false;
+	g_clear_pointer(&requested->paths, run_request_free);
+}
+
+void requested_pass_withdraw(RequestedPass *requested, bool runs)
+{
+	requested->is_asked = false;
+	requested->asked_again = false;
+	if (runs)
+		return;
+
+	g_clear_pointer(&requested->paths, run_request_free);
+	requested->listener.changed(requested->listener.data);
+}
+
+/* The request is cleared before the requester is told, who may make another one. */
+static void answer(RequestedPass *requested, const GError *error)
+{
+	RequestedPassAnswer tell = requested->answer;
+
+	g_clear_pointer(&requested->search, filesystem_search_free);
+	g_clear_pointer(&requested->request, run_request_free);
+	tell(error, g_steal_pointer(&requested->data));
 }
 
 /* Whether the paths lie on the filesystem. */
-static bool lie_on(const ManagedFilesystem *managed, const GPtrArray *found, GError **error)
+static bool lie_on(const char *uuid, const GPtrArray *found, GError **error)
 {
 	for (guint i = 0; i < found->len; i++) {
 		const Filesystem *filesystem = found->pdata[i];
 		g_autofree char *shown = NULL;
 
-		if (strcmp(filesystem->uuid, managed->uuid) == 0)
+		if (strcmp(filesystem->uuid, uuid) == 0)
 			continue;
 		shown = name_text(filesystem->mount_point, strlen(filesystem->mount_point));
 		g_set_error(error, FILESYSTEM_ERROR, FILESYSTEM_ERROR_UNSUITABLE,
@@ -49,66 +105,63 @@ static bool lie_on(const ManagedFilesystem *managed, const GPtrArray *found, GEr
 
 static void on_found(GPtrArray *found, const GError *failure, void *data)
 {
-	ManagedFilesystem *managed = data;
+	RequestedPass *requested = data;
+	const RequestedPassListener *listener = &requested->listener;
 	g_autoptr(GError) error = NULL;
 
 	if (!found) {
-		answer(managed, failure);
+		answer(requested, failure);
 		return;
 	}
-	/* The state may have changed since the search began. */
-	if (!lie_on(managed, found, &error) || !managed_can_be_worked_on(managed, &error) ||
-	    !is_free(managed, &error)) {
-		answer(managed, error);
-		return;
+	if (lie_on(requested->uuid, found, &error) && listener->may_begin(listener->data, &error)) {
+		requested->paths = g_steal_pointer(&requested->request);
+		requested->is_asked = true;
+		listener->changed(listener->data);
+	}
+	answer(requested, error);
+}
+
+/* Returns false if other paths are being looked up. */
+static bool start_search(RequestedPass *requested, const char *mount_point, RunRequest *request,
+			 GError **error)
+{
+	if (requested->search) {
+		g_set_error(error, FILESYSTEM_ERROR, FILESYSTEM_ERROR_IN_USE,
+			    "paths for a pass over %s are being looked up: 'dedupctl stop' ends "
+			    "that",
+			    mount_point);
+		return false;
 	}
 
-	managed->request = g_steal_pointer(&managed->wanted.request);
-	managed_ask(managed);
-	answer(managed, NULL);
+	requested->search = filesystem_search_new(requested->loop, SEARCH_FOR_CALLER,
+						  request->paths, on_found, requested, error);
+	return requested->search;
 }
 
-static bool look_up(ManagedFilesystem *managed, RunRequest *request, GError **error)
+void requested_pass_look_up(RequestedPass *requested, const char *mount_point, char *const *paths,
+			    char *const *wishes, RequestedPassAnswer tell, void *data)
 {
-	managed->wanted.search = filesystem_search_new(managed->loop, SEARCH_FOR_CALLER,
-						       request->paths, on_found, managed, error);
-	return managed->wanted.search;
-}
-
-void managed_filesystem_run(ManagedFilesystem *managed, char *const *paths, char *const *wishes,
-			    RequestedPassAnswer tell, void *data)
-{
-	g_autoptr(RunRequest) request = NULL;
 	g_autoptr(GError) error = NULL;
+	g_autoptr(RunRequest) request = run_request_new(paths, wishes, &error);
 
-	if (managed_can_be_worked_on(managed, &error) && is_free(managed, &error) &&
-	    managed_is_not_paused(managed, &error)) {
-		if (managed->wanted.search)
-			g_set_error(&error, FILESYSTEM_ERROR, FILESYSTEM_ERROR_IN_USE,
-				    "paths for a pass over %s are being looked up: 'dedupctl stop' "
-				    "ends that",
-				    managed->mount_point);
-		else
-			request = run_request_new(paths, wishes, &error);
-	}
-	if (!request || !look_up(managed, request, &error)) {
+	if (!request || !start_search(requested, mount_point, request, &error)) {
 		tell(error, data);
 		return;
 	}
 
-	managed->wanted.request = g_steal_pointer(&request);
-	managed->wanted.answer = tell;
-	managed->wanted.data = data;
+	requested->request = g_steal_pointer(&request);
+	requested->answer = tell;
+	requested->data = data;
 }
 
-void requested_pass_drop(ManagedFilesystem *managed, const char *why)
+void requested_pass_cancel(RequestedPass *requested, const char *mount_point, const char *why)
 {
 	g_autoptr(GError) error = NULL;
 
-	if (!managed->wanted.search)
+	if (!requested->search)
 		return;
 
 	error = g_error_new(FILESYSTEM_ERROR, FILESYSTEM_ERROR_UNSUITABLE,
-			    "no pass begins over %s: %s", managed->mount_point, why);
-	answer(managed, error);
+			    "no pass begins over %s: %s", mount_point, why);
+	answer(requested, error);
 }
