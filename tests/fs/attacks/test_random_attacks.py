@@ -14,9 +14,9 @@ import pytest
 
 from attack_campaign import attack_at_random
 
-SEEDS = int(os.environ.get("DEDUPD_ATTACK_SEEDS", "4"))
+SEEDS = int(os.environ.get("DEDUPD_ATTACK_SEEDS", "2"))
 FIRST_SEED = int(os.environ.get("DEDUPD_ATTACK_SEED", secrets.randbelow(1 << 24)))
-SECONDS = float(os.environ.get("DEDUPD_ATTACK_SECONDS", "90"))
+SECONDS = float(os.environ.get("DEDUPD_ATTACK_SECONDS", "30"))
 
 
 @pytest.fixture(scope="module")

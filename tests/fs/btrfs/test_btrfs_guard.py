@@ -232,8 +232,8 @@ def test_sharing_stops_before_metadata_is_full(make_filesystem, make_dedupd):
 
 
 @pytest.mark.alone
-@pytest.mark.parametrize("size, piece", [(1024 * MIB, None), (256 * MIB, 64 * KIB)])
-def test_a_shared_gib_is_in_few_items(make_filesystem, make_dedupd, size, piece):
+@pytest.mark.parametrize("size, piece", [(512 * MIB, None), (128 * MIB, 64 * KIB)])
+def test_a_long_shared_range_is_in_few_items(make_filesystem, make_dedupd, size, piece):
     """However the target was cut, what goes on in both files is shared by one call."""
     filesystem = make_filesystem("btrfs", "4G")
     tree = pathlib.Path(filesystem.mount_point)

@@ -96,7 +96,7 @@ def start_sharing(dedupd):
     """Start a pass over twins of SIZE, so slow that others come to it, and wait until it shares."""
     # What is cached is not held back.
     dedupd.filesystem.drop_caches()
-    process = dedupd.start(find="checksums", limit_rate="8M")
+    process = dedupd.start(find="checksums", limit_rate="16M")
     for line in iter(process.stderr.readline, b""):
         if b": sharing" in line:
             return process

@@ -12,10 +12,7 @@ from content import MIB
 from race import Race, RaceLost
 from subvolumes import delete_subvolumes, wait_for_deleted
 
-OPERATIONS = int(os.environ.get("DEDUPD_RACE_OPERATIONS", "50000"))
-KILLS_AT_REST = 3
-# A pass that has little to do takes longer.
-REST_SECONDS = 0.02
+OPERATIONS = int(os.environ.get("DEDUPD_RACE_OPERATIONS", "30000"))
 
 
 @pytest.fixture
@@ -30,8 +27,7 @@ def test_every_byte_is_what_its_writer_wrote(tree, filesystem, dedupd, start_wri
     race = Race(dedupd.command(find="checksums", no_data_cow="skip"), seed)
 
     race.run_against(writers)
-    for _ in range(KILLS_AT_REST):
-        race.run_pass(is_killed=True, within_seconds=REST_SECONDS)
+    race.kill_at_rest()
     # What deleted snapshots still give back is not freed by the pass.
     wait_for_deleted(tree)
     # Small extents that the file they lay in does not show any more are looked for by the second pass.

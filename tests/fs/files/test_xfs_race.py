@@ -13,9 +13,6 @@ from content import MIB
 from race import Race
 
 OPERATIONS = int(os.environ.get("DEDUPD_RACE_OPERATIONS", "10000"))
-KILLS_AT_REST = 3
-# A pass that has little to do takes longer.
-REST_SECONDS = 0.02
 
 
 @pytest.fixture
@@ -29,8 +26,7 @@ def test_every_byte_is_what_its_writer_wrote(filesystem, dedupd, start_writers, 
     race = Race(dedupd.command(), seed)
 
     race.run_against(writers)
-    for _ in range(KILLS_AT_REST):
-        race.run_pass(is_killed=True, within_seconds=REST_SECONDS)
+    race.kill_at_rest()
     harness.check_pass(dedupd, has_clones=True)
     filesystem.unmount()
     filesystem.mount()

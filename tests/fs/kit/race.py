@@ -15,6 +15,9 @@ SECONDS_TO_CHECK = 300
 SECONDS_TO_PASS = 300
 # Of so many passes one is killed.
 KILL_ONE_IN = 4
+# And so many when nobody writes any more.  A pass that has little to do takes longer.
+KILLS_AT_REST = 3
+REST_SECONDS = 0.02
 
 
 class RaceLost(Exception):
@@ -118,6 +121,11 @@ class Race:
             if not writers.are_running(self._chance.uniform(0, 0.2)):
                 return
             self.run_pass(is_killed=number % KILL_ONE_IN == 0)
+
+    def kill_at_rest(self):
+        """Passes that are killed, one after the other."""
+        for _ in range(KILLS_AT_REST):
+            self.run_pass(is_killed=True, within_seconds=REST_SECONDS)
 
     def run_pass(self, is_killed=False, within_seconds=None):
         """One pass; RaceLost unless it comes to a good end, or is killed before at any moment."""

@@ -164,6 +164,7 @@ class RandomReader:
                 self.read_bytes += os.preadv(self._fd, [buffer], at)
 
 
+@pytest.mark.parametrize("kind", ["xfs"], indirect=True)
 def test_a_pass_makes_way_for_others_and_is_quick_when_they_are_gone(dedupd_on_pairs):
     filesystem = dedupd_on_pairs.filesystem
     busy = content.write(pathlib.Path(filesystem.mount_point, "busy"), content.noise(0, content.MIB))
@@ -190,6 +191,7 @@ def disk_section(filesystem, *lines):
     return [f"[Disk {os.path.basename(filesystem.device)}]", *lines]
 
 
+@pytest.mark.parametrize("kind", ["btrfs"], indirect=True)
 def test_a_disk_keeps_to_what_is_configured_of_it(dedupd_on_pairs, tmp_path):
     config = tmp_path / "dedupd.conf"
     config.write_text("\n".join(["[Dedupd]", "ReadRate=1M",

@@ -156,7 +156,7 @@ def test_a_subvolume_that_is_deleted_goes_while_the_pass_runs(make_devices, make
         content.write_twins(tree / "sub", MIB, seed=100 + number, names=(f"{number}a", f"{number}b"))
     fill(filesystem)
     dedupd = make_dedupd(filesystem)
-    process = start_sharing(dedupd, "512K", find="checksums")
+    process = start_sharing(dedupd, "4M", find="checksums")
     btrfs("subvolume", "delete", tree / "sub")
     wait_for_deleted(tree)
     # With nothing left to share the pass may be over by now.

@@ -377,7 +377,7 @@ def read_within(filesystem, seconds):
     return filesystem.read_bytes() - before
 
 
-@pytest.mark.parametrize("kind", ["xfs", "btrfs"])
+@pytest.mark.parametrize("kind", ["xfs"])
 def test_a_pass_waits_while_its_array_is_checked(pairs, make_dedupd, feigned, array_of):
     array = array_of(pairs)
     dedupd = make_dedupd(pairs)

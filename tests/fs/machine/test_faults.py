@@ -14,7 +14,7 @@ from content import MIB
 from harness import FIND
 
 # tests/bench/faults has all calls fail, one after the other.
-SAMPLES = int(os.environ.get("DEDUPD_FAULT_SAMPLES", "60"))
+SAMPLES = int(os.environ.get("DEDUPD_FAULT_SAMPLES", "30"))
 
 
 @pytest.fixture

@@ -18,6 +18,8 @@ from service import Service, wait_until
 MIB = 1 << 20
 # Longer than the service leaves sysfs alone.
 QUIET_SECONDS = 62
+# The time of three looks.
+LOOKS_SECONDS = 3
 # The kernel's own work on what a pass freed is done within seconds by these.
 BTRFS_OPTIONS = ["commit=1", "nodiscard"]
 RESIDENT_BYTES = 20 * MIB
@@ -155,11 +157,11 @@ def test_a_service_whose_store_is_watched_comes_to_rest(make_filesystem, make_se
     service.wait_for_passes(tree, 1)
 
     wait_until(lambda: service.shows(tree)["why"] == "nothing changed", service.log)
-    time.sleep(6)
+    time.sleep(LOOKS_SECONDS)
 
     wait_until(lambda: service.shows(tree)["why"] == "nothing changed", service.log)
     passes = service.shows(tree)["passes"]
-    time.sleep(6)
+    time.sleep(LOOKS_SECONDS)
     assert service.shows(tree)["passes"] == passes
     # Nor does it say so in a file that lies there.
     assert service.log().count("freed") == 1

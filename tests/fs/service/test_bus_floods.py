@@ -36,12 +36,12 @@ END_SECONDS_MAX = 2
 DESCRIPTORS_MAX = 256
 HOLDS_MAX = 32
 GREETING_SECONDS = 10
-FLOOD_SECONDS = 2
-MUTATION_SECONDS = 6
+FLOOD_SECONDS = 1
+MUTATION_SECONDS = 3
 
-# Measured with two processors: 5 answers while accepting callers comes before the system bus, and 250 in turns.
-CONNECTING_SECONDS = 6
-ANSWERS_MIN = 30
+# Measured with two processors: 3 answers while accepting callers comes before the system bus, and 120 in turns.
+CONNECTING_SECONDS = 3
+ANSWERS_MIN = 15
 
 SOCKET_FLOODS = ["halves_of_long_messages", "halves_of_long_headers", "halves_of_short_messages", "silence",
                  "endless_line", "endless_lines", "lines_that_hide_a_message", "small_calls",

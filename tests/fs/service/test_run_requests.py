@@ -29,6 +29,12 @@ AT_ONCE_SECONDS = 1
 LOOK_UP_SECONDS = 20
 
 
+@pytest.fixture
+def kind():
+    """The service looks paths up in the same way on both."""
+    return "xfs"
+
+
 @pytest.fixture(name="quiet")
 def quiet_fixture(service, tree):
     """The service after a pass over what is there, which makes no other by itself."""

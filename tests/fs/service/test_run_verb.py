@@ -113,6 +113,7 @@ def test_a_file_that_is_named_shares_with_others_of_the_directory(filesystem, tr
     assert are_shared(one, other)
 
 
+@pytest.mark.parametrize("kind", ["xfs"])
 def test_many_may_wait_for_one_without_the_service(filesystem, tree, dedupd, installed):
     """All see that the lock is free at once, and one of them has it then, for longer than a moment."""
     write_pairs(filesystem)
@@ -238,6 +239,7 @@ def begin(service, tree, name=""):
     return running
 
 
+@pytest.mark.parametrize("kind", ["xfs"])
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_ends_the_pass_of_the_service(slow_service, tree, number):
     before = oracle.snapshot(tree)
@@ -251,6 +253,7 @@ def test_a_signal_ends_the_pass_of_the_service(slow_service, tree, number):
     harness.assert_unchanged(before, tree)
 
 
+@pytest.mark.parametrize("kind", ["xfs"])
 def test_a_second_pass_is_refused_while_one_runs(slow_service, tree):
     running = begin(slow_service, tree)
     done = slow_service.ask("run", tree)
@@ -262,6 +265,7 @@ def test_a_second_pass_is_refused_while_one_runs(slow_service, tree):
     assert said.startswith(f"{tree}: interrupted")
 
 
+@pytest.mark.parametrize("kind", ["xfs"])
 def test_who_wants_all_meanwhile_has_that_afterwards(slow_service, tree):
     passes = slow_service.shows(str(tree))["passes"]
     running = begin(slow_service, tree, "file-0")
@@ -349,6 +353,7 @@ def busy_service_fixture(filesystem, tree, service):
     return service
 
 
+@pytest.mark.parametrize("kind", ["xfs"])
 def test_a_pass_that_runs_is_waited_for_if_that_is_wanted(tree, busy_service):
     assert busy_service.ask("run", tree / "in").returncode == IN_USE
     queued = busy_service.begin("run", "--queue", "--dry-run", tree / "in")
@@ -364,6 +369,7 @@ def test_a_pass_that_runs_is_waited_for_if_that_is_wanted(tree, busy_service):
     assert busy_service.shows(str(tree))["passes"] == 2
 
 
+@pytest.mark.parametrize("kind", ["xfs"])
 def test_who_waits_for_a_pass_can_be_interrupted_and_ends_nothing(tree, busy_service):
     queued = busy_service.begin("run", "--queue", tree / "in")
     time.sleep(NEEDLESS_SECONDS)
@@ -374,6 +380,7 @@ def test_who_waits_for_a_pass_can_be_interrupted_and_ends_nothing(tree, busy_ser
     assert (shown["state"], shown["passes"]) == ("running", 0)
 
 
+@pytest.mark.parametrize("kind", ["xfs"])
 def test_without_the_service_another_process_is_waited_for_if_that_is_wanted(filesystem, tree, dedupd, run):
     files = write_pairs(filesystem)
     content.write(tree / "other", noise(9, 24 * MIB))
@@ -457,6 +464,7 @@ def test_a_list_may_be_longer_than_a_pass_takes(filesystem, tree, tmp_path, by, 
     assert not are_shared(*beyond)
 
 
+@pytest.mark.parametrize("kind", ["xfs"])
 @pytest.mark.parametrize("by", ["service", "itself"])
 def test_a_pass_ends_with_the_time_it_was_given_which_is_no_failure(filesystem, tree, by, request):
     service = request.getfixturevalue("quiet_service") if by == "service" else None
