@@ -2,7 +2,6 @@
 #include "cli/client/daemon-client.h"
 
 #include "cli/client/daemon-properties.h"
-#include "cli/client/service-socket.h"
 #include "cli/terminal/polkit-agent.h"
 #include "common/text/bus-names.h"
 #include "kernel-ioctl/call/fd.h"
@@ -10,8 +9,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stddef.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/un.h>
 #include <systemd/sd-bus.h>
 #include <unistd.h>
+
+#define CONNECT_SECONDS 5
 
 /* Time enough to answer a password prompt. */
 #define CALL_USEC (UINT64_C(120) * G_USEC_PER_SEC)
@@ -56,11 +60,34 @@ static bool is_hung_up(int failed)
 	return failed == -ECONNRESET || failed == -ENOTCONN || failed == -EPIPE;
 }
 
+/*
+ * Connect to the service's socket at @path.  Returns a descriptor or a negative errno.
+ *
+ * It waits up to CONNECT_SECONDS while others fill the socket's connection queue.  sd-bus would not wait, and
+ * connect() fails at once in that case (EAGAIN).
+ */
+static int connect_to(const char *path)
+{
+	const struct timeval patience = { .tv_sec = CONNECT_SECONDS };
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	g_auto(Fd) fd = -1;
+
+	if (g_strlcpy(address.sun_path, path, sizeof(address.sun_path)) >= sizeof(address.sun_path))
+		return -ENAMETOOLONG;
+
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience)) != 0 ||
+	    connect(fd, (const struct sockaddr *)&address, sizeof(address)) != 0)
+		return -errno;
+
+	return fd_steal(&fd);
+}
+
 static int try_socket(sd_bus **ret)
 {
 	const char *path = g_getenv(BUS_SOCKET_VARIABLE);
 	g_autoptr(Connection) bus = NULL;
-	g_auto(Fd) fd = service_socket_connect(path ? path : BUS_SOCKET);
+	g_auto(Fd) fd = connect_to(path ? path : BUS_SOCKET);
 	int failed = fd < 0 ? fd : sd_bus_new(&bus);
 	sd_id128_t id;
 

@@ -7,7 +7,8 @@
 #include "cli/verbs/verb.h"
 #include "common/config/config.h"
 #include "common/events/supervisor.h"
-#include "common/mounts/removable-disk.h"
+#include "common/mounts/mount-table.h"
+#include "kernel-ioctl/machine/disk-topology.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -270,10 +271,28 @@ static ExitStatus check_effect(const Naming *naming, bool is_to_be_enabled)
 	return EXIT_STATUS_FAILED;
 }
 
+/* True if any disk of the filesystem is removable, as far as the kernel knows. */
+static bool is_removable(const MountedFilesystem *filesystem)
+{
+	g_auto(GStrv) ways = mounted_filesystem_ways(filesystem);
+	g_autoptr(GPtrArray) disks = NULL;
+	FsLocation location;
+
+	if (!ways[0] || !fs_location_of_path(ways[0], &location))
+		return false;
+
+	disks = disk_topology_find(disk_topology_system(), &location);
+	for (size_t i = 0; i < disks->len; i++)
+		if (((const Disk *)disks->pdata[i])->is_removable)
+			return true;
+
+	return false;
+}
+
 /* The mount point of a portable disk may have another filesystem tomorrow. */
 static void prefer_uuid(Naming *naming)
 {
-	if (*naming->name != '/' || !mounted_filesystem_is_removable(naming->mounted))
+	if (*naming->name != '/' || !is_removable(naming->mounted))
 		return;
 
 	g_autofree char *shown = message_text(naming->name);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/arguments/store-list.h"
 #include "cli/stores/stale-files.h"
-#include "cli/stores/store-change.h"
 #include "cli/terminal/message.h"
 #include "cli/terminal/pass-text.h"
 #include "cli/terminal/table.h"
@@ -15,6 +14,9 @@
 #include <sys/statvfs.h>
 
 #define TIB (UINT64_C(1) << 40)
+
+/* For changing a store. */
+#define MEMORY_BYTES ((size_t)16 << 20)
 
 enum {
 	SIZE_MOUNT,
@@ -200,13 +202,32 @@ static bool drop_files(HashStore *store, const GArray *gone, GError **error)
 	return true;
 }
 
+/*
+ * Open the store of @entry for reading and writing.  While a pass runs, it fails with HASH_STORE_ERROR_IN_USE,
+ * and the pass is not disturbed.  A pass that begins while the store is open is refused the same way.
+ */
+static HashStore *open_to_change(const StoreEntry *entry, const char *directory, GError **error)
+{
+	const HashStoreAbout *about = hash_store_about(entry->store);
+	const HashStoreOptions options = {
+		.directory = directory,
+		.uuid = about->uuid,
+		.kind = about->kind,
+		.block_bytes = about->block_bytes,
+		.anchor_blocks = about->anchor_blocks,
+		.window_anchors = about->window_anchors,
+		.memory_bytes = MEMORY_BYTES,
+	};
+
+	return hash_store_open(&options, error);
+}
+
 static bool prune_store(const StoreEntry *entry, void *data, GError **error)
 {
 	const Prune *prune = data;
 	g_autofree char *mount_point = pass_mount_point(&entry->last_pass);
 	g_autofree char *uuid = message_text(hash_store_about(entry->store)->uuid);
-	g_autoptr(HashStore) store =
-		store_change_open(entry, prune->options->state_directory, error);
+	g_autoptr(HashStore) store = open_to_change(entry, prune->options->state_directory, error);
 	g_autoptr(GArray) gone = NULL;
 	g_auto(Fd) fd = mount_table_open_uuid(prune->mounts, hash_store_about(entry->store)->uuid);
 	uint64_t n_passes = 0;
@@ -301,7 +322,7 @@ static bool vacuum_store(const StoreEntry *entry, void *data, GError **error)
 	const Vacuum *vacuum = data;
 	uint64_t before_bytes = hash_store_file_bytes(entry->store);
 	g_autofree char *mount_point = pass_mount_point(&entry->last_pass);
-	g_autoptr(HashStore) store = store_change_open(entry, vacuum->directory, error);
+	g_autoptr(HashStore) store = open_to_change(entry, vacuum->directory, error);
 
 	if (!store || !has_room(store, vacuum->directory, error) ||
 	    !hash_store_vacuum(store, error))

@@ -2,7 +2,7 @@
 #include "kernel-ioctl/machine/disk-topology.h"
 
 #include "kernel-ioctl/call/sysfs-attribute.h"
-#include "kernel-ioctl/machine/mount-devices.h"
+#include "kernel-ioctl/file/own-options.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -150,11 +150,31 @@ static bool find_number(Search *search, unsigned major, unsigned minor)
 	return major != 0 && find_device(search, path);
 }
 
+/*
+ * The log and real-time devices of an XFS filesystem (logdev=, rtdev= in its options) on the device @major:@minor.
+ * Empty if @mountinfo cannot be read.
+ */
+static char **additional_devices(const char *mountinfo, unsigned major, unsigned minor)
+{
+	g_autofree char *options = own_options_read(mountinfo, major, minor);
+	g_auto(GStrv) parts = g_strsplit(options ? options : "", ",", -1);
+	GPtrArray *paths = g_ptr_array_new();
+
+	for (char **part = parts; *part; part++) {
+		/* mountinfo writes blanks as \040. */
+		if (g_str_has_prefix(*part, "logdev=") || g_str_has_prefix(*part, "rtdev="))
+			g_ptr_array_add(paths, g_strcompress(strchr(*part, '=') + 1));
+	}
+
+	g_ptr_array_add(paths, NULL);
+	return (char **)g_ptr_array_free(paths, false);
+}
+
 /* Follow the devices that mount options name, such as an XFS log. */
 static bool find_others(Search *search, const FsLocation *location)
 {
 	g_auto(GStrv) nodes =
-		mount_devices_read(search->topology->mountinfo, location->major, location->minor);
+		additional_devices(search->topology->mountinfo, location->major, location->minor);
 	bool found = false;
 
 	for (char **node = nodes; *node; node++) {
