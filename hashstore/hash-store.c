@@ -78,8 +78,7 @@ static bool open_database(HashStore *store, const HashStoreOptions *options, GEr
 
 HashStore *hash_store_open(const HashStoreOptions *options, GError **error)
 {
-	g_autofree char *name = g_strconcat(options->uuid, ".sqlite", NULL);
-	g_autofree char *path = g_build_filename(options->directory, name, NULL);
+	g_autofree char *path = store_files_path(options->directory, options->uuid);
 	g_autoptr(HashStore) store = store_new(path);
 
 	store->memory_bytes = MAX(options->memory_bytes, MEMORY_BYTES_MIN);
@@ -136,10 +135,22 @@ HashStore *hash_store_open_to_read(const char *path, GError **error)
 	return g_steal_pointer(&store);
 }
 
+HashStore *hash_store_open_of(const char *directory, const char *uuid, GError **error)
+{
+	g_autofree char *path = store_files_path(directory, uuid);
+	g_autoptr(HashStore) store = hash_store_open_to_read(path, error);
+
+	if (!store || g_ascii_strcasecmp(hash_store_about(store)->uuid, uuid) == 0)
+		return g_steal_pointer(&store);
+
+	g_set_error(error, HASH_STORE_ERROR, HASH_STORE_ERROR_FOREIGN,
+		    "%s is the store of the filesystem %s", path, hash_store_about(store)->uuid);
+	return NULL;
+}
+
 bool hash_store_delete(const char *directory, const char *uuid, GError **error)
 {
-	g_autofree char *name = g_strconcat(uuid, ".sqlite", NULL);
-	g_autofree char *path = g_build_filename(directory, name, NULL);
+	g_autofree char *path = store_files_path(directory, uuid);
 	int lock_fd;
 	bool done;
 

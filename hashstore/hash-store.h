@@ -38,6 +38,9 @@ HashStore *hash_store_open(const HashStoreOptions *options, GError **error);
 /* Open the store in the file @path for reading only; never changes or creates a file. */
 HashStore *hash_store_open_to_read(const char *path, GError **error);
 
+/* The same for the store of the filesystem @uuid in @directory. */
+HashStore *hash_store_open_of(const char *directory, const char *uuid, GError **error);
+
 /* Delete the store of a filesystem.  It is an error if another process writes it. */
 bool hash_store_delete(const char *directory, const char *uuid, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;

@@ -2,15 +2,13 @@
 #include "cli/arguments/store-list.h"
 
 #include "cli/terminal/message.h"
-#include "common/text/word-list.h"
+#include "hashstore/database/store-files.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-
-#define STORE_SUFFIX ".sqlite"
 
 struct StoreList {
 	char *directory;
@@ -24,29 +22,6 @@ struct StoreList {
 	StoreEntry entry;
 };
 
-/* The names of files in the directory that are stores by their suffix. */
-static bool list_files(StoreList *list, GError **error)
-{
-	g_autoptr(GError) cause = NULL;
-	g_autoptr(GDir) directory = g_dir_open(list->directory, 0, &cause);
-	const char *name;
-
-	if (g_error_matches(cause, G_FILE_ERROR, G_FILE_ERROR_NOENT))
-		return true;
-	if (!directory) {
-		g_propagate_error(error, g_steal_pointer(&cause));
-		return false;
-	}
-
-	while ((name = g_dir_read_name(directory)))
-		if (g_str_has_suffix(name, STORE_SUFFIX))
-			g_ptr_array_add(list->uuids,
-					g_strndup(name, strlen(name) - strlen(STORE_SUFFIX)));
-	g_ptr_array_sort(list->uuids, word_compare);
-
-	return true;
-}
-
 static char *place_of(const char *name)
 {
 	char *real = realpath(name, NULL);
@@ -59,7 +34,6 @@ StoreList *store_list_open(const char *directory, char *const *names, GError **e
 	g_autoptr(StoreList) list = g_new0(StoreList, 1);
 
 	list->directory = g_strdup(directory);
-	list->uuids = g_ptr_array_new_with_free_func(g_free);
 	list->names = g_ptr_array_new_with_free_func(g_free);
 	list->places = g_ptr_array_new_with_free_func(free);
 	list->known = g_hash_table_new(g_str_hash, g_str_equal);
@@ -67,7 +41,8 @@ StoreList *store_list_open(const char *directory, char *const *names, GError **e
 		g_ptr_array_add(list->names, g_strdup(*names));
 		g_ptr_array_add(list->places, place_of(*names));
 	}
-	if (!list_files(list, error))
+	list->uuids = store_files_list(directory, error);
+	if (!list->uuids)
 		return NULL;
 
 	return g_steal_pointer(&list);
@@ -131,19 +106,8 @@ bool store_entry_read_pass(StoreEntry *entry, GError **error)
 
 bool store_entry_open(StoreEntry *entry, const char *directory, const char *uuid, GError **error)
 {
-	g_autofree char *file = g_strconcat(uuid, STORE_SUFFIX, NULL);
-	g_autofree char *path = g_build_filename(directory, file, NULL);
-
-	entry->store = hash_store_open_to_read(path, error);
-	if (!entry->store)
-		return false;
-	if (g_ascii_strcasecmp(hash_store_about(entry->store)->uuid, uuid) != 0) {
-		g_set_error(error, HASH_STORE_ERROR, HASH_STORE_ERROR_FOREIGN,
-			    "%s is the store of the filesystem %s", path,
-			    hash_store_about(entry->store)->uuid);
-		return false;
-	}
-	return store_entry_read_pass(entry, error);
+	entry->store = hash_store_open_of(directory, uuid, error);
+	return entry->store && store_entry_read_pass(entry, error);
 }
 
 const StoreEntry *store_list_next(StoreList *list)
@@ -240,7 +204,7 @@ void store_list_close(StoreList *list)
 	g_hash_table_unref(list->known);
 	g_ptr_array_unref(list->places);
 	g_ptr_array_unref(list->names);
-	g_ptr_array_unref(list->uuids);
+	g_clear_pointer(&list->uuids, g_ptr_array_unref);
 	g_free(list->directory);
 	g_free(list);
 }

@@ -3,6 +3,7 @@
 
 #include "cli/terminal/message.h"
 #include "common/config/config.h"
+#include "hashstore/database/store-files.h"
 
 #include <errno.h>
 #include <string.h>
@@ -38,8 +39,7 @@ static bool is_named(const Names *names, const DaemonFilesystem *live)
 /* Whether there is a file that the caller may read: of root's stores others see what the service tells. */
 static bool may_read(const char *directory, const char *uuid)
 {
-	g_autofree char *name = g_strconcat(uuid, ".sqlite", NULL);
-	g_autofree char *path = g_build_filename(directory, name, NULL);
+	g_autofree char *path = store_files_path(directory, uuid);
 
 	return access(path, R_OK) == 0 || (errno != ENOENT && errno != EACCES);
 }

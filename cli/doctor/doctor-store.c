@@ -90,10 +90,8 @@ static bool look_into(const DoctorView *view, HashStore *store, Findings *findin
 void doctor_look_at_store(const DoctorView *view, const char *state_directory, const char *uuid,
 			  Findings *findings)
 {
-	g_autofree char *name = g_strconcat(uuid, ".sqlite", NULL);
-	g_autofree char *path = g_build_filename(state_directory, name, NULL);
 	g_autoptr(GError) failed = NULL;
-	g_autoptr(HashStore) store = hash_store_open_to_read(path, &failed);
+	g_autoptr(HashStore) store = hash_store_open_of(state_directory, uuid, &failed);
 
 	if (!store || !look_into(view, store, findings, &failed))
 		report_failure(failed, findings);

@@ -12,10 +12,7 @@ HashStore *known_store_open(const char *directory, const FsIdentity *identity, G
 	char uuid[FS_UUID_TEXT_BYTES];
 
 	fs_uuid_format(identity->uuid, uuid);
-	g_autofree char *name = g_strconcat(uuid, ".sqlite", NULL);
-	g_autofree char *path = g_build_filename(directory, name, NULL);
-
-	return hash_store_open_to_read(path, error);
+	return hash_store_open_of(directory, uuid, error);
 }
 
 char *stored_object_path(HashStore *store, const Object *object)

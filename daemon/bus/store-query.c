@@ -126,10 +126,9 @@ static bool add_skips(GString *text, HashStore *store, bool has_names, const ato
 char *store_query_run(const char *directory, const char *uuid, StoreQueryKind kind,
 		      const atomic_bool *stop, GError **error)
 {
-	g_autofree char *path = g_strdup_printf("%s/%s.sqlite", directory, uuid);
 	g_autoptr(GString) text = g_string_new(NULL);
 	g_autoptr(GError) failed = NULL;
-	g_autoptr(HashStore) store = hash_store_open_to_read(path, &failed);
+	g_autoptr(HashStore) store = hash_store_open_of(directory, uuid, &failed);
 	bool done;
 
 	if (!store) {

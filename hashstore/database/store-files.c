@@ -6,6 +6,7 @@
 #include <glib/gstdio.h>
 #include <linux/fs.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -13,6 +14,43 @@
 
 /* Suffixes of the files of a database. */
 static const char *const companions[] = { "", "-journal", "-wal", "-shm" };
+
+#define STORE_SUFFIX ".sqlite"
+
+char *store_files_path(const char *directory, const char *uuid)
+{
+	g_autofree char *name = g_strconcat(uuid, STORE_SUFFIX, NULL);
+
+	return g_build_filename(directory, name, NULL);
+}
+
+static int compare_texts(const void *one, const void *other)
+{
+	return strcmp(*(const char *const *)one, *(const char *const *)other);
+}
+
+GPtrArray *store_files_list(const char *directory, GError **error)
+{
+	g_autoptr(GPtrArray) uuids = g_ptr_array_new_with_free_func(g_free);
+	g_autoptr(GError) cause = NULL;
+	g_autoptr(GDir) files = g_dir_open(directory, 0, &cause);
+	const char *name;
+
+	if (g_error_matches(cause, G_FILE_ERROR, G_FILE_ERROR_NOENT))
+		return g_steal_pointer(&uuids);
+	if (!files) {
+		g_propagate_error(error, g_steal_pointer(&cause));
+		return NULL;
+	}
+
+	while ((name = g_dir_read_name(files)))
+		if (g_str_has_suffix(name, STORE_SUFFIX))
+			g_ptr_array_add(uuids,
+					g_strndup(name, strlen(name) - strlen(STORE_SUFFIX)));
+	g_ptr_array_sort(uuids, compare_texts);
+
+	return g_steal_pointer(&uuids);
+}
 
 static bool set_file_error(const char *tried, const char *path, int cause, GError **error)
 {

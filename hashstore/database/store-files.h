@@ -3,14 +3,21 @@
 
 #include "hashstore/database/store-error.h"
 
+#include <glib.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 /*
- * StoreFiles - the files of one store in its directory: make, lock, move aside, delete.
+ * StoreFiles - the files of one store in its directory: name, make, lock, move aside, delete.
  *
- * Thread: the filesystem's worker.
+ * Thread: the filesystem's worker; any for names.
  */
+
+/* The path of the store of @uuid, to be freed. */
+char *store_files_path(const char *directory, const char *uuid);
+
+/* The UUIDs of all stores in @directory (texts), sorted, as their names say.  No directory: none. */
+GPtrArray *store_files_list(const char *directory, GError **error);
 
 /* Make the directory with mode 0700 if it is absent. */
 bool store_files_make_directory(const char *directory, GError **error) G_GNUC_WARN_UNUSED_RESULT;
