@@ -10,14 +10,6 @@
 #include <string.h>
 
 /* A time of the monotonic clock as one since 1970; SCHEDULE_NEVER as 0. */
-static uint64_t wall_usec(int64_t monotonic_usec)
-{
-	if (monotonic_usec <= 0 || monotonic_usec == SCHEDULE_NEVER)
-		return 0;
-
-	return (uint64_t)(g_get_real_time() + monotonic_usec - g_get_monotonic_time());
-}
-
 static void show_progress(BusFilesystem *shown, const ManagedView *view)
 {
 	const Progress *progress = view->progress;
@@ -28,12 +20,12 @@ static void show_progress(BusFilesystem *shown, const ManagedView *view)
 
 	shown->stage = stage_name(atomic_load(&progress->stage));
 	shown->pass_started_usec = (uint64_t)view->begun_usec;
-	shown->stage_started_usec = wall_usec(atomic_load(&progress->stage_started_usec));
+	shown->stage_started_usec = managed_wall_usec(atomic_load(&progress->stage_started_usec));
 	shown->stage_files = atomic_load(&progress->files);
 	shown->stage_bytes = atomic_load(&progress->done_bytes);
 	shown->stage_total_bytes = atomic_load(&progress->total_bytes);
 	shown->pass_freed_bytes = atomic_load(&progress->freed_bytes);
-	shown->deadline_usec = wall_usec(view->deadline_usec);
+	shown->deadline_usec = managed_wall_usec(view->deadline_usec);
 }
 
 /* Replaces the text of an error, which may name files. */
@@ -99,7 +91,7 @@ static void show(BusFilesystem *shown, Bus *bus, ManagedFilesystem *managed, boo
 	};
 	if (view.state == MANAGED_WAITING) {
 		shown->wait_reason = wait_reason_name(view.waits);
-		shown->waits_until_usec = wall_usec(view.waits_usec);
+		shown->waits_until_usec = managed_wall_usec(view.waits_usec);
 	}
 	show_progress(shown, &view);
 	show_last(shown, &view, may_inspect);

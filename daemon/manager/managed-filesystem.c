@@ -45,17 +45,6 @@ struct ManagedFilesystem {
 	uint64_t n_passes, freed_bytes, read_bytes;
 };
 
-const char *managed_state_name(ManagedState state)
-{
-	static const char *const names[] = {
-		[MANAGED_DISABLED] = "disabled", [MANAGED_UNMOUNTED] = "unmounted",
-		[MANAGED_REFUSED] = "refused",   [MANAGED_WAITING] = "waiting",
-		[MANAGED_RUNNING] = "running",   [MANAGED_STOPPING] = "stopping",
-	};
-
-	return names[state];
-}
-
 static ManagedState state_of(const ManagedFilesystem *managed)
 {
 	if (managed_pass_runs(managed->pass))
@@ -511,6 +500,14 @@ ManagedView managed_filesystem_view(const ManagedFilesystem *managed)
 		.freed_bytes = managed->freed_bytes,
 		.read_bytes = managed->read_bytes,
 	};
+}
+
+uint64_t managed_wall_usec(int64_t monotonic_usec)
+{
+	if (monotonic_usec <= 0 || monotonic_usec == SCHEDULE_NEVER)
+		return 0;
+
+	return (uint64_t)(g_get_real_time() + monotonic_usec - g_get_monotonic_time());
 }
 
 int managed_filesystem_report_fd(const ManagedFilesystem *managed)

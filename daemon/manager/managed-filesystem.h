@@ -4,6 +4,7 @@
 #include "common/config/settings.h"
 #include "common/disks/disk-table.h"
 #include "common/mounts/mount-table.h"
+#include "common/text/managed-state.h"
 #include "daemon/manager/managed-hold.h"
 #include "daemon/manager/managed-pass.h"
 #include "daemon/manager/requested-pass.h"
@@ -19,17 +20,6 @@
  */
 typedef struct ManagedFilesystem ManagedFilesystem;
 
-typedef enum {
-	MANAGED_DISABLED,  /* no configuration names it */
-	MANAGED_UNMOUNTED, /* it was here */
-	MANAGED_REFUSED,
-	MANAGED_WAITING,
-	MANAGED_RUNNING,
-	MANAGED_STOPPING, /* a pass was asked to end, and has not yet */
-} ManagedState;
-
-/* "disabled", "unmounted" and so on. */
-const char *managed_state_name(ManagedState state);
 
 typedef struct {
 	/* A property that the bus shows changed, and a look is due. */
@@ -113,6 +103,9 @@ typedef struct {
 } ManagedView;
 
 ManagedView managed_filesystem_view(const ManagedFilesystem *managed);
+
+/* A time of the view on the clock since 1970; 0: SCHEDULE_NEVER, or 0. */
+uint64_t managed_wall_usec(int64_t monotonic_usec);
 
 /* A Memfd with the report of the last pass as JSON, which is borrowed; below 0: there is none. */
 int managed_filesystem_report_fd(const ManagedFilesystem *managed);

@@ -3,30 +3,6 @@
 
 #include <glib.h>
 
-const char *wait_reason_name(WaitReason reason)
-{
-	static const char *const names[WAIT_REASONS] = {
-		[WAIT_NOT] = "",
-		[WAIT_REFUSED] = "refused",
-		[WAIT_PAUSED] = "paused",
-		[WAIT_ON_HOLD] = "on-hold",
-		[WAIT_ON_DEMAND] = "on-demand",
-		[WAIT_DEGRADED] = "degraded",
-		[WAIT_BATTERY] = "battery",
-		[WAIT_WINDOW] = "window",
-		[WAIT_UNRESPONSIVE] = "unresponsive",
-		[WAIT_MAINTENANCE] = "maintenance",
-		[WAIT_LOCKED] = "locked",
-		[WAIT_DISK_BUSY] = "disk-busy",
-		[WAIT_RETRY] = "retry",
-		[WAIT_UNCHANGED] = "unchanged",
-		[WAIT_LITTLE_CHANGED] = "little-changed",
-		[WAIT_DISK_ASLEEP] = "disk-asleep",
-	};
-
-	return names[reason];
-}
-
 const char *wait_reason_text(WaitReason reason)
 {
 	static const char *const texts[WAIT_REASONS] = {

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #pragma once
 
+#include "common/text/managed-state.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -63,30 +65,6 @@ typedef struct {
 	bool is_on_battery;
 	bool is_degraded;
 } ScheduleState;
-
-typedef enum {
-	WAIT_NOT, /* begin */
-	WAIT_REFUSED,
-	WAIT_PAUSED,
-	WAIT_ON_HOLD,
-	WAIT_DEGRADED,
-	WAIT_ON_DEMAND,
-	WAIT_BATTERY,
-	WAIT_WINDOW,
-	WAIT_UNRESPONSIVE,
-	WAIT_MAINTENANCE,
-	WAIT_LOCKED,
-	WAIT_DISK_BUSY,
-	WAIT_RETRY,
-	WAIT_UNCHANGED,
-	WAIT_LITTLE_CHANGED,
-	WAIT_DISK_ASLEEP,
-} WaitReason;
-
-#define WAIT_REASONS (WAIT_DISK_ASLEEP + 1)
-
-/* For programs: "window". */
-const char *wait_reason_name(WaitReason reason);
 
 /* For people, after "waits: ": "outside its window". */
 const char *wait_reason_text(WaitReason reason);
