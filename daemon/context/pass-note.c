@@ -76,6 +76,7 @@ static void make_record(const Pass *pass, PassRecord *ret)
 		.objects_read = result->files.read,
 		.finding_bytes = result->finding_bytes,
 		.compare_bytes = result->compare_bytes,
+		.wasted_bytes = result->wasted_bytes,
 		.shared_bytes = result->shared.bytes,
 		.freed_bytes = result->freed.bytes,
 		.hole_bytes = result->freed.hole_bytes,

@@ -63,9 +63,12 @@ static const char *const sql[N_STATEMENTS] = {
 	[STATEMENT_DROP_OLD_PASSES] = "DELETE FROM pass WHERE ended_usec < ?",
 	[STATEMENT_ADD_TOTAL] =
 		"UPDATE pass_total SET passes = passes + 1, freed_bytes = freed_bytes + ?,"
-		" finding_bytes = finding_bytes + ?, compare_bytes = compare_bytes + ?",
+		" finding_bytes = finding_bytes + ?, compare_bytes = compare_bytes + ?,"
+		" wasted_bytes = wasted_bytes + ?, interrupted = interrupted + ?, failed = failed "
+		"+ ?",
 	[STATEMENT_GET_TOTAL] =
-		"SELECT passes, freed_bytes, finding_bytes, compare_bytes FROM pass_total",
+		"SELECT passes, freed_bytes, finding_bytes, compare_bytes, wasted_bytes,"
+		" interrupted, failed FROM pass_total",
 	[STATEMENT_PUT_SKIP] = "INSERT OR REPLACE INTO skipped (reason, count, bytes, examples)"
 			       " VALUES (?, ?, ?, ?)",
 	[STATEMENT_ANY_SKIP] = "SELECT 1 FROM skipped LIMIT 1",

@@ -80,8 +80,12 @@ static bool put_row(HashStore *store, PassRecord *record, GError **error)
 
 static bool add_total(HashStore *store, const PassRecord *record, GError **error)
 {
-	const uint64_t values[] = { record->freed_bytes, record->finding_bytes,
-				    record->compare_bytes };
+	const uint64_t values[] = { record->freed_bytes,
+				    record->finding_bytes,
+				    record->compare_bytes,
+				    record->wasted_bytes,
+				    record->outcome == PASS_INTERRUPTED,
+				    record->outcome == PASS_FAILED };
 
 	return hash_store_change_rows(store, STATEMENT_ADD_TOTAL, values, error);
 }
@@ -201,6 +205,9 @@ bool hash_store_pass_totals(HashStore *store, PassTotals *ret, GError **error)
 		ret->freed_bytes = (uint64_t)sqlite3_column_int64(row, 1);
 		ret->finding_bytes = (uint64_t)sqlite3_column_int64(row, 2);
 		ret->compare_bytes = (uint64_t)sqlite3_column_int64(row, 3);
+		ret->wasted_bytes = (uint64_t)sqlite3_column_int64(row, 4);
+		ret->interrupted = (uint64_t)sqlite3_column_int64(row, 5);
+		ret->failed = (uint64_t)sqlite3_column_int64(row, 6);
 		sqlite3_reset(row);
 	}
 

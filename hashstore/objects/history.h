@@ -29,6 +29,7 @@ typedef struct {
 	uint64_t objects_read;  /* fingerprinted */
 	uint64_t finding_bytes; /* read to fingerprint */
 	uint64_t compare_bytes; /* read to compare, both sides */
+	uint64_t wasted_bytes;  /* of these, by calls that found a difference; only in the totals */
 	uint64_t shared_bytes;  /* logical bytes of targets that now share */
 	uint64_t freed_bytes;   /* physical bytes that no file uses any more */
 	uint64_t hole_bytes;    /* part of freed_bytes: zeros that became holes */
@@ -70,9 +71,11 @@ void pass_cursor_close(PassCursor *cursor);
 /* Totals over all passes. */
 typedef struct {
 	uint64_t passes;
+	uint64_t interrupted, failed; /* of these */
 	uint64_t freed_bytes;
 	uint64_t finding_bytes;
 	uint64_t compare_bytes;
+	uint64_t wasted_bytes;
 } PassTotals;
 
 bool hash_store_pass_totals(HashStore *store, PassTotals *ret, GError **error)
