@@ -32,6 +32,8 @@ static const Verb verbs[] = {
 	  VERB_TAKES_CONFIG, &table_of_list, verb_list },
 	{ "log", "[UUID|MOUNT…]", "Show what dedupd said in the journal", VERB_TAKES_LOG,
 	  &table_of_log, verb_log },
+	{ "metrics", "", "Print metrics for Prometheus, from the stores and from the service", 0,
+	  NULL, verb_metrics },
 	{ "duplicates", "[DIRECTORY]", "Show groups of equal files, those first that waste most",
 	  VERB_TAKES_DUPLICATES, &table_of_duplicates, verb_duplicates },
 	{ "waste", "[DIRECTORY|UUID…]",

@@ -59,6 +59,7 @@ ExitStatus verb_run(const Options *options);
 ExitStatus verb_stop(const Options *options);
 ExitStatus verb_pause(const Options *options);
 ExitStatus verb_resume(const Options *options);
+ExitStatus verb_metrics(const Options *options);
 ExitStatus verb_hold(const Options *options);
 ExitStatus verb_forget(const Options *options);
 ExitStatus verb_budget(const Options *options);

@@ -35,6 +35,15 @@ static const ConfigKey keys[] = {
 		.help = "Where root keeps the hash stores; auto is where the package has it.",
 	},
 	{
+		.name = "MetricsFile",
+		.sections = CONFIG_DEDUPD,
+		.offset = offsetof(Settings, metrics_file),
+		.type = CONFIG_PATH,
+		WORD("none", 0),
+		.form = "none or an absolute file",
+		.help = "Where root's passes and the service write metrics for Prometheus.",
+	},
+	{
 		.name = "Memory",
 		.option = "memory",
 		.sections = CONFIG_DEDUPD,

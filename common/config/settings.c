@@ -11,6 +11,7 @@ void settings_clear(Settings *settings)
 	g_clear_pointer(&settings->windows, g_array_unref);
 	g_free(settings->state_directory);
 	g_free(settings->fleet_key);
+	g_free(settings->metrics_file);
 	g_free(settings->config);
 	memset(settings, 0, sizeof(*settings));
 }
@@ -43,6 +44,7 @@ Settings *settings_copy(const Settings *settings)
 	copy->windows = settings->windows ? g_array_copy(settings->windows) : NULL;
 	copy->state_directory = g_strdup(settings->state_directory);
 	copy->fleet_key = g_strdup(settings->fleet_key);
+	copy->metrics_file = g_strdup(settings->metrics_file);
 	copy->config = g_strdup(settings->config);
 	return copy;
 }

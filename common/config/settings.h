@@ -104,6 +104,7 @@ typedef struct {
 	char **paths; /* NULL-terminated, as given by the user */
 	char *state_directory;
 	char *fleet_key;       /* the file of FleetKey; NULL: none */
+	char *metrics_file;    /* NULL: none */
 	char *config;          /* the given file, or "none"; NULL: the standard files */
 	char **excludes;       /* globs; NULL-terminated, may be NULL */
 	char **patterns;       /* see IgnoreRules; NULL-terminated, may be NULL */

@@ -14,6 +14,11 @@ let
       default = null;
       description = "Where root keeps the hash stores; auto is where the package has it.  Takes auto or an absolute directory.  The default is auto.";
     };
+    MetricsFile = lib.mkOption {
+      type = types.nullOr types.str;
+      default = null;
+      description = "Where root's passes and the service write metrics for Prometheus.  Takes none or an absolute file.  The default is none.";
+    };
     Memory = lib.mkOption {
       type = types.nullOr types.str;
       default = null;

@@ -5,7 +5,7 @@
 #include "common/events/supervisor.h"
 #include "common/text/name-text.h"
 #include "daemon/manager/managed-hold.h"
-#include "daemon/manager/metrics.h"
+#include "daemon/manager/metrics-writer.h"
 #include "daemon/manager/mount-monitor.h"
 #include "daemon/manager/mount-search.h"
 #include "daemon/settings/pass-settings.h"
@@ -29,8 +29,7 @@ struct Manager {
 	GHashTable *by_uuid;    /* the same, borrowed */
 	sd_event_source *timer;
 	ManagerListener listener; /* no calls: nobody listens */
-	char *metrics_path;
-	char *metrics; /* as they were written last */
+	MetricsWriter *metrics;
 };
 
 void manager_look(Manager *manager)
@@ -82,6 +81,7 @@ static void on_filesystem_changed(ManagedFilesystem *managed, void *data)
 	if (manager->listener.changed)
 		manager->listener.changed(managed, manager->listener.data);
 	tell_supervisor(manager);
+	metrics_writer_outdate(manager->metrics);
 	manager_look(manager);
 }
 
@@ -90,23 +90,44 @@ static void on_filesystem_due(void *data)
 	manager_look(data);
 }
 
-/* Write the metrics file beside the socket. */
-static void write_metrics(Manager *manager)
+static FilesystemMetrics metrics_of(const ManagedView *view)
 {
-	g_autofree ManagedView *views = g_new(ManagedView, manager->filesystems->len);
-	g_autofree char *text = NULL;
-	g_autoptr(GError) error = NULL;
+	bool waits = view->state == MANAGED_WAITING;
 
-	for (size_t i = 0; i < manager->filesystems->len; i++)
-		views[i] = managed_filesystem_view(manager->filesystems->pdata[i]);
+	return (FilesystemMetrics){
+		.uuid = view->uuid,
+		.kind = view->kind,
+		.mount_point = view->mount_point,
+		.state = managed_state_name(view->state),
+		.wait_reason = waits ? wait_reason_name(view->waits) : "",
+		.next_usec = waits ? (int64_t)managed_wall_usec(view->waits_usec) : 0,
+		.last_outcome = view->has_last ? pass_outcome_name(view->last->outcome) : NULL,
+		.last_started_usec = view->last->started_usec,
+		.last_ended_usec = view->last->ended_usec,
+		.is_disk_failing = (view->has_last && view->last->is_disk_failing) ||
+				   (waits && view->waits == WAIT_DEGRADED),
+	};
+}
 
-	text = metrics_text(views, manager->filesystems->len);
-	if (g_strcmp0(text, manager->metrics) == 0)
-		return;
-	if (!metrics_write(manager->metrics_path, text, &error))
-		g_debug("no metrics: %s", error->message);
-	g_free(manager->metrics);
-	manager->metrics = g_steal_pointer(&text);
+static Metrics *collect_metrics(void *data)
+{
+	const Manager *manager = data;
+	Metrics *metrics = metrics_new(true);
+	g_autoptr(GPtrArray) disks = disk_table_views(manager->disks);
+
+	for (size_t i = 0; i < manager->filesystems->len; i++) {
+		ManagedView view = managed_filesystem_view(manager->filesystems->pdata[i]);
+		FilesystemMetrics filesystem = metrics_of(&view);
+
+		metrics_add_filesystem(metrics, &filesystem);
+	}
+	for (size_t i = 0; i < disks->len; i++) {
+		const DiskView *disk = disks->pdata[i];
+
+		metrics_add_disk(metrics, disk->name, disk->charged_bytes);
+	}
+
+	return metrics;
 }
 
 /* Look at filesystems that wait for a disk slot, or at all others.  Returns when to look again. */
@@ -133,7 +154,6 @@ static int on_timer(sd_event_source *source, uint64_t usec, void *data)
 
 	sd_event_source_set_enabled(source, SD_EVENT_OFF);
 	next_usec = MIN(look_at(manager, true), look_at(manager, false));
-	write_metrics(manager);
 
 	/* Keep the time if an immediate look was requested meanwhile. */
 	if (sd_event_source_get_enabled(source, NULL) > 0 || next_usec == SCHEDULE_NEVER)
@@ -320,11 +340,17 @@ static bool find_mounts(Manager *manager, GError **error)
 	return false;
 }
 
-static char *metrics_path(void)
+static bool configure_metrics(Manager *manager, GError **error)
 {
-	const char *path = g_getenv(METRICS_VARIABLE);
+	static const char *const no_names[] = { NULL };
+	g_auto(Settings) settings = { 0 };
 
-	return g_strdup(path ? path : METRICS_PATH);
+	if (!pass_settings_make_resident(manager->config, manager->arguments, no_names, &settings,
+					 error))
+		return false;
+
+	metrics_writer_set_file(manager->metrics, settings.metrics_file, settings.state_directory);
+	return true;
 }
 
 static Manager *manager_make(const Settings *settings, Config *config, char *const *arguments,
@@ -337,7 +363,6 @@ static Manager *manager_make(const Settings *settings, Config *config, char *con
 	manager->arguments = arguments;
 	manager->disks = disk_table_new();
 	disk_table_configure(manager->disks, config, settings);
-	manager->metrics_path = metrics_path();
 	manager->loop = loop;
 	manager->by_uuid = g_hash_table_new(g_str_hash, g_str_equal);
 	manager->filesystems =
@@ -363,11 +388,12 @@ Manager *manager_new(const Settings *settings, Config *config, char *const *argu
 {
 	g_autoptr(Manager) manager = manager_make(settings, config, arguments, loop);
 
-	if (!add_timer(manager, error))
+	manager->metrics = metrics_writer_new(loop, collect_metrics, manager, error);
+	if (!manager->metrics || !add_timer(manager, error))
 		return NULL;
 
 	manager->monitor = mount_monitor_new(loop->event, look_at_mounts, manager, error);
-	if (!manager->monitor || !find_mounts(manager, error))
+	if (!manager->monitor || !find_mounts(manager, error) || !configure_metrics(manager, error))
 		return NULL;
 
 	return g_steal_pointer(&manager);
@@ -392,13 +418,11 @@ void manager_free(Manager *manager)
 
 	/* All passes end at the same time; then wait for each. */
 	manager_end(manager);
-	/* Before waiting for passes, which may hang. */
-	unlink(manager->metrics_path);
 	g_hash_table_unref(manager->by_uuid);
 	g_ptr_array_unref(manager->filesystems);
+	metrics_writer_end(manager->metrics);
+	metrics_writer_free(manager->metrics);
 	disk_table_free(manager->disks);
-	g_free(manager->metrics_path);
-	g_free(manager->metrics);
 	mount_monitor_free(manager->monitor);
 	mount_search_free(manager->search);
 	mount_table_free(manager->mounts);
@@ -423,7 +447,7 @@ bool manager_reload(Manager *manager, GError **error)
 	g_message("read the configuration anew");
 	take_mounts(manager, manager->mounts);
 	look_at_mounts(manager);
-	return true;
+	return configure_metrics(manager, error);
 }
 
 DiskTable *manager_disks(const Manager *manager)

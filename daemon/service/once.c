@@ -2,6 +2,8 @@
 #include "daemon/service/once.h"
 
 #include "common/config/time-window.h"
+#include "common/metrics/metrics-file.h"
+#include "common/metrics/store-figures.h"
 #include "daemon/manager/main-loop.h"
 #include "daemon/pass/worker.h"
 #include "daemon/report/journal.h"
@@ -21,11 +23,17 @@
 /* Other processes send no events, so they are polled. */
 #define QUEUE_USEC (G_USEC_PER_SEC / 5)
 
+/* How often, and how long, to wait for another --once that writes the metrics: it takes milliseconds. */
+#define CLAIM_TRIES 10
+#define CLAIM_USEC  (G_USEC_PER_SEC / 50)
+
 typedef struct {
 	const Settings *settings; /* of the command line */
 	const Config *config;
 	char *const *arguments;
 	DiskTable *disks;
+	char *metrics_file;       /* NULL: none */
+	char *state_directory;    /* the same */
 	MainLoop *loop;           /* of the pass that runs */
 	ProgressDisplay *display; /* of the pass that runs; NULL when nothing is to be shown */
 	int signal;               /* that asked to stop; 0: none */
@@ -160,6 +168,41 @@ static int worse_status(int one, int other)
 	return order[worst];
 }
 
+/* Write MetricsFile= after @n_passes.  If the service has claimed the file, it writes that. */
+static void write_metrics(const Once *once, const GPtrArray *filesystems, const PassResult *results,
+			  size_t n_passes)
+{
+	g_autoptr(Metrics) metrics = metrics_new(false);
+	g_autoptr(GPtrArray) stores = store_figures_new();
+	g_autoptr(GError) error = NULL;
+	g_auto(Fd) claim = -1;
+
+	if (!once->metrics_file)
+		return;
+	for (int i = 0; !metrics_file_claim(once->metrics_file, &claim); i++) {
+		if (i == CLAIM_TRIES)
+			return;
+		g_usleep(CLAIM_USEC);
+	}
+	for (size_t i = 0; i < n_passes; i++) {
+		const Filesystem *filesystem = filesystems->pdata[i];
+		const FilesystemMetrics pass = {
+			.uuid = filesystem->uuid,
+			.kind = fs_kind_name(filesystem->identity.kind),
+			.mount_point = filesystem->mount_point,
+			.last_outcome = pass_outcome_name(results[i].outcome),
+			.last_started_usec = results[i].started_usec,
+			.last_ended_usec = results[i].ended_usec,
+			.is_disk_failing = results[i].is_disk_failing,
+		};
+
+		if (pass_exit_status(&results[i]) != EXIT_STATUS_IN_USE)
+			metrics_add_filesystem(metrics, &pass);
+	}
+	if (!metrics_file_write(once->metrics_file, once->state_directory, metrics, stores, &error))
+		g_warning("cannot write metrics: %s", error->message);
+}
+
 static void print_json(const Settings *settings, GPtrArray *filesystems, PassResult *results,
 		       size_t n_passes)
 {
@@ -239,6 +282,10 @@ static bool work_on(Once *once, Filesystem *filesystem, PassResult *result)
 		return false;
 
 	/* A worker closes its filesystem. */
+	if (!settings.dry_run && !once->metrics_file) {
+		once->metrics_file = g_strdup(settings.metrics_file);
+		once->state_directory = g_strdup(settings.state_directory);
+	}
 	kept = settings.queue ? fcntl(filesystem->fd, F_DUPFD_CLOEXEC, 0) : -1;
 	run_pass(once, &settings, filesystem, result);
 	for (bool was_said = false; waits_for_others(once, &settings, filesystem, result, was_said);
@@ -322,6 +369,7 @@ int once_run(const Settings *settings, const Config *config, char *const *argume
 			g_critical("%s", result->error->message);
 		if (!result->error && !settings->quiet && !settings->json)
 			print_text(settings, filesystem, result);
+		write_metrics(&once, filesystems, results, n_passes);
 		status = worse_status(status, (int)pass_exit_status(result));
 	}
 
@@ -329,6 +377,8 @@ int once_run(const Settings *settings, const Config *config, char *const *argume
 		print_json(settings, filesystems, results, n_passes);
 	for (size_t i = 0; i < n_passes; i++)
 		pass_result_clear(&results[i]);
+	g_free(once.metrics_file);
+	g_free(once.state_directory);
 
 	return once.signal ? EXIT_STATUS_SIGNAL + once.signal : status;
 }

@@ -10,8 +10,10 @@ static void take_config(const Config *config, const char *const *names, Settings
 {
 	config_settings(config, names, ret);
 	/* Only root may write there. */
-	if (geteuid() != 0)
+	if (geteuid() != 0) {
 		g_clear_pointer(&ret->state_directory, g_free);
+		g_clear_pointer(&ret->metrics_file, g_free);
+	}
 }
 
 bool pass_settings_make_resident(const Config *config, char *const *arguments,

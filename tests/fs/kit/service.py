@@ -41,12 +41,13 @@ class Service:
         # Filling what is freed, as meson has it done, would count as memory that is in use.
         kept = {name: text for name, text in os.environ.items() if name != "MALLOC_PERTURB_"}
         return kept | clock.environment() | {"DEDUPD_SOCKET": str(self.socket_path),
-                       "DEDUPD_METRICS": str(self.metrics_path), "HOME": str(self.directory),
+                       "HOME": str(self.directory),
                        "DBUS_SYSTEM_BUS_ADDRESS": self._bus_address}
 
     def configure(self, *filesystems, **settings):
         """Name filesystems, each a mount point or UUID, with settings for all."""
         lines = ["[Dedupd]", f"StateDirectory={self.state_directory}"]
+        lines += [] if self.can_be_asked else [f"MetricsFile={self.metrics_path}"]
         lines += [f"{key}={value}" for key, value in settings.items()]
         lines += [f"[Filesystem {name}]" for name in filesystems]
         self.config_path.write_text("\n".join(lines) + "\n")

@@ -163,7 +163,6 @@ def test_it_ends_as_soon_as_the_kernel_lets_it(tree, service, hang, disk, other)
     service.begin_to_end()
     # It answers nobody any more, but a thread that the kernel holds keeps it from being gone.
     wait_until(lambda: not service.socket_path.exists())
-    assert not service.metrics_path.exists()
     wait_until(lambda: main_thread_has_ended(service))
     disk.let_go()
     assert service.wait_for_end() < END_SECONDS

@@ -80,7 +80,7 @@ def be_quiet(filesystem):
 
 
 @pytest.fixture
-def make_service(program, tmp_path):
+def make_service(program):
     """The service with all that it keeps, and what it says, in a directory."""
     dedupctl = dedupctl_program()
     services = []
@@ -89,8 +89,6 @@ def make_service(program, tmp_path):
         directory.mkdir(mode=0o700)
         services.append(Service(program, dedupctl, directory))
         services[0].says_all = False
-        # In /run, as it is shipped.
-        services[0].metrics_path = tmp_path / "metrics.prom"
         return services[0]
     yield make
     for one in services:

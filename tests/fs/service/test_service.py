@@ -3,7 +3,6 @@
 
 import os
 import pathlib
-import re
 import subprocess
 import time
 
@@ -289,37 +288,6 @@ def test_without_a_service_dedupctl_says_so(service):
         told = service.ask(verb)
         assert told.returncode == 3
         assert "does not run" in told.stderr
-
-
-def assert_well_formed(text, labels):
-    """By the parser of Prometheus's own client, and what promtool holds against metrics."""
-    parser = pytest.importorskip("prometheus_client.parser")
-    families = list(parser.text_string_to_metric_families(text))
-    assert len(families) == text.count("# TYPE ") > 0
-    assert text.endswith("\n")
-    for family in families:
-        assert family.documentation.endswith("."), family
-        assert family.type in ("counter", "gauge"), family
-        assert re.fullmatch("dedupd(_[a-z]+)+", family.name), family
-        assert not family.name.endswith(("_total", "_count", "_sum", "_bucket")), family
-        for sample in family.samples:
-            assert sample.name == family.name + ("_total" if family.type == "counter" else "")
-            assert sample.labels == labels, sample
-        assert len(family.samples) == 1, family
-
-
-def test_metrics_are_there_for_who_collects_them(twins, tree, service):
-    service.configure(tree)
-    service.start()
-    uuid = service.wait_for_passes(str(tree), 1)["uuid"]
-    labels = f'uuid="{uuid}",mount_point="{tree}"'
-
-    wait_until(lambda: f"dedupd_freed_bytes_total{{{labels}}} {8 * MIB}\n"
-               in service.metrics_path.read_text(), service.metrics_path.read_text)
-    assert f"dedupd_last_pass_failed{{{labels}}} 0\n" in service.metrics_path.read_text()
-    assert_well_formed(service.metrics_path.read_text(), {"uuid": uuid, "mount_point": str(tree)})
-    service.end()
-    assert not service.metrics_path.exists()
 
 
 @pytest.mark.alone

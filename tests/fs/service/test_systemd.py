@@ -262,16 +262,37 @@ def test_what_changed_is_shared_before_a_unit_begins(machine):
 
 def test_metrics_are_where_collectors_find_them(machine):
     place = with_twins(machine, "xfs", "/srv/data")
+    path = machine.path("/var/lib/prometheus/node-exporter/dedupd.prom")
+    machine.tell("mkdir", "-p", "/var/lib/prometheus/node-exporter")
+    machine.write(f"{CONFIGURATION}/metrics.conf",
+                  "[Dedupd]\nMetricsFile=/var/lib/prometheus/node-exporter/dedupd.prom\n")
     machine.tell("systemctl", "start", SERVICE)
     machine.tell("dedupctl", "enable", place.mount_point)
     place.wait_for_pass()
-    path = machine.path("/run/dedupd/metrics.prom")
-    wait_until(lambda: f' {8 * MIB}\n' in path.read_text(), machine.journal_text)
+    wait_until(lambda: path.exists() and f' {8 * MIB}\n' in path.read_text(), machine.journal_text)
     # By whoever collects.
     assert machine.run("setpriv", f"--reuid={NOBODY}", "--clear-groups", "cat",
-                       "/run/dedupd/metrics.prom").returncode == 0
+                       "/var/lib/prometheus/node-exporter/dedupd.prom").returncode == 0
+    assert "dedupd_service_running 1\n" in path.read_text()
     machine.tell("systemctl", "stop", SERVICE)
-    assert not path.exists()
+    assert "dedupd_service_running 0\n" in path.read_text()
+
+
+def test_a_failed_pass_of_the_timer_is_reported(machine):
+    """By the example of OnFailure=, which writes to the journal where nothing sends mail."""
+    for name in ("dedupd-failed@.service", "dedupd-once.service.d/dedupd.conf"):
+        machine.write(f"/etc/systemd/system/{name}", (EXAMPLES / name).read_text())
+    machine.tell("systemctl", "daemon-reload")
+    machine.write(f"{CONFIGURATION}/wrong.conf", "[Dedupd]\nMemory=none\n")
+    assert machine.run("systemctl", "start", "dedupd-once.service").returncode != 0
+    wait_until(lambda: machine.journal("SYSLOG_IDENTIFIER=dedupd-failed"), machine.journal_text)
+    said = machine.journal("SYSLOG_IDENTIFIER=dedupd-failed")
+    assert {entry["PRIORITY"] for entry in said} == {"3"}
+    text = "\n".join(entry["MESSAGE"] for entry in said)
+    assert "dedupd-once.service" in text
+    assert "wrong.conf:2" in text
+    wait_until(lambda: machine.show("dedupd-failed@dedupd-once.service.service", "Result") == "success",
+               machine.journal_text)
 
 
 def test_a_configuration_is_read_anew(machine):
