@@ -306,6 +306,7 @@ static void take_mounts(Manager *manager, const MountTable *mounts)
 	if (manager->listener.list_changed)
 		manager->listener.list_changed(manager->listener.data);
 	tell_supervisor(manager);
+	metrics_writer_outdate(manager->metrics);
 	manager_look(manager);
 }
 

@@ -281,11 +281,11 @@ static bool work_on(Once *once, Filesystem *filesystem, PassResult *result)
 	    !may_begin(&settings, filesystem))
 		return false;
 
-	/* A worker closes its filesystem. */
 	if (!settings.dry_run && !once->metrics_file) {
 		once->metrics_file = g_strdup(settings.metrics_file);
 		once->state_directory = g_strdup(settings.state_directory);
 	}
+	/* A worker closes its filesystem. */
 	kept = settings.queue ? fcntl(filesystem->fd, F_DUPFD_CLOEXEC, 0) : -1;
 	run_pass(once, &settings, filesystem, result);
 	for (bool was_said = false; waits_for_others(once, &settings, filesystem, result, was_said);
