@@ -63,6 +63,31 @@ static Metrics *ask(char **ret_directory, GError **error)
 	return metrics;
 }
 
+/* Read the stores of @directory.  Returns false if any cannot be read, and reports it. */
+static bool read_stores(GPtrArray *stores, const char *directory, bool has_service)
+{
+	g_autoptr(GError) error = NULL;
+	bool has_all = true;
+
+	if (!store_figures_read(stores, directory, &error)) {
+		/* A user who may not read the stores sees what the service reports. */
+		if (has_service && g_error_matches(error, G_FILE_ERROR, G_FILE_ERROR_ACCES))
+			return true;
+		message_print("cannot read the stores: %s", error->message);
+		return false;
+	}
+	for (guint i = 0; i < stores->len; i++) {
+		const StoreFigures *store = stores->pdata[i];
+
+		if (!store->trouble)
+			continue;
+		message_print("%s", store->trouble);
+		has_all = false;
+	}
+
+	return has_all;
+}
+
 ExitStatus verb_metrics(const Options *options)
 {
 	g_autoptr(GPtrArray) stores = store_figures_new();
@@ -79,22 +104,10 @@ ExitStatus verb_metrics(const Options *options)
 		message_print_error(error);
 		status = EXIT_STATUS_FAILED;
 	}
-	g_clear_error(&error);
+	if (!read_stores(stores, directory ? directory : options->state_directory, metrics))
+		status = EXIT_STATUS_FAILED;
 	if (!metrics)
 		metrics = metrics_new(false);
-
-	if (!store_figures_read(stores, directory ? directory : options->state_directory, &error)) {
-		message_print("cannot read the stores: %s", error->message);
-		return EXIT_STATUS_FAILED;
-	}
-	for (guint i = 0; i < stores->len; i++) {
-		const StoreFigures *store = stores->pdata[i];
-
-		if (!store->trouble)
-			continue;
-		message_print("%s", store->trouble);
-		status = EXIT_STATUS_FAILED;
-	}
 	text = metrics_text(metrics, stores);
 	fputs(text, stdout);
 	return status;

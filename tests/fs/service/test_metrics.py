@@ -12,7 +12,7 @@ import pytest
 
 import prometheus
 from content import forget_pages, noise, write_twins
-from harness import dedupctl, settle
+from harness import USER, dedupctl, settle
 from service import wait_until
 
 MIB = 1 << 20
@@ -94,6 +94,19 @@ def test_dedupctl_prints_what_the_service_writes(twins, service, metrics_path):
     service.start()
     service.wait_for_passes(str(twins), 1)
     wait_until(lambda: without_times(service.tell("metrics")) == without_times(written(metrics_path)), service.log)
+
+
+@pytest.mark.parametrize("kind", ["xfs"])
+def test_who_may_not_read_stores_sees_what_the_service_says(twins, service):
+    service.configure(twins)
+    service.start()
+    service.wait_for_passes(str(twins), 1)
+    os.chmod(service.state_directory, 0o700)
+    told = service.ask("metrics", user=USER)
+    assert (told.returncode, told.stderr) == (0, "")
+    prometheus.check_metrics(told.stdout)
+    assert value(told.stdout, "dedupd_state", state="waiting") == 1
+    assert "dedupd_store_usable{" not in told.stdout
 
 
 @pytest.mark.parametrize("kind", ["xfs"])
