@@ -20,6 +20,9 @@ typedef struct {
 /* The schema of this version of dedupd. */
 extern const Schema schema_current;
 
+/* The version from which pass_total has outcomes. */
+#define SCHEMA_WITH_OUTCOMES 16
+
 typedef enum {
 	SCHEMA_EMPTY,    /* the file is empty */
 	SCHEMA_OLDER,    /* schema_upgrade() has steps to take */

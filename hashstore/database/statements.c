@@ -69,6 +69,8 @@ static const char *const sql[N_STATEMENTS] = {
 	[STATEMENT_GET_TOTAL] =
 		"SELECT passes, freed_bytes, finding_bytes, compare_bytes, wasted_bytes,"
 		" interrupted, failed FROM pass_total",
+	[STATEMENT_GET_EARLIER_TOTAL] = "SELECT passes, freed_bytes, finding_bytes, compare_bytes,"
+					" 0, 0, 0 FROM pass_total",
 	[STATEMENT_PUT_SKIP] = "INSERT OR REPLACE INTO skipped (reason, count, bytes, examples)"
 			       " VALUES (?, ?, ?, ?)",
 	[STATEMENT_ANY_SKIP] = "SELECT 1 FROM skipped LIMIT 1",

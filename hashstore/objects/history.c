@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "hashstore/objects/history.h"
 
+#include "hashstore/database/schema.h"
 #include "hashstore/database/snapshot-query.h"
 #include "hashstore/database/store-state.h"
 #include "hashstore/database/store-transaction.h"
@@ -196,9 +197,14 @@ void pass_cursor_close(PassCursor *cursor)
 bool hash_store_pass_totals(HashStore *store, PassTotals *ret, GError **error)
 {
 	sqlite3_stmt *row;
+	int64_t version;
 
 	memset(ret, 0, sizeof(*ret));
-	if (!hash_store_query_row(store, STATEMENT_GET_TOTAL, NULL, &row, error))
+	if (!database_get_int(store->database, "PRAGMA user_version", &version, error) ||
+	    !hash_store_query_row(store,
+				  version < SCHEMA_WITH_OUTCOMES ? STATEMENT_GET_EARLIER_TOTAL
+								 : STATEMENT_GET_TOTAL,
+				  NULL, &row, error))
 		return false;
 	if (row) {
 		ret->passes = (uint64_t)sqlite3_column_int64(row, 0);

@@ -118,6 +118,9 @@ void store_fixture_set_back(const char *path, int version)
 		int step;
 		const char *undo;
 	} steps[] = {
+		{ 16, "ALTER TABLE pass_total DROP COLUMN interrupted;"
+		      "ALTER TABLE pass_total DROP COLUMN failed;"
+		      "ALTER TABLE pass_total DROP COLUMN wasted_bytes;" },
 		{ 15, "ALTER TABLE pass DROP COLUMN used_bytes;" },
 		{ 14, "DROP TABLE kept_group; DROP TABLE loose_object;"
 		      "DELETE FROM note WHERE name LIKE 'equal-groups-%';" },

@@ -114,6 +114,48 @@ static void test_passes_come_back_newest_first_and_totals_count_all(void)
 	g_assert_cmpuint(n, ==, 10000 - 8760);
 }
 
+static void check_outcomes(HashStore *store, uint64_t interrupted, uint64_t failed, uint64_t wasted)
+{
+	GError *error = NULL;
+	PassTotals totals;
+
+	g_assert_true(hash_store_pass_totals(store, &totals, &error));
+	g_assert_no_error(error);
+	g_assert_cmpuint(totals.passes, ==, 6);
+	g_assert_cmpuint(totals.interrupted, ==, interrupted);
+	g_assert_cmpuint(totals.failed, ==, failed);
+	g_assert_cmpuint(totals.wasted_bytes, ==, wasted);
+}
+
+/* An earlier version counted no outcomes.  Its passes are counted by the upgrade. */
+static void test_totals_count_outcomes(void)
+{
+	g_autoptr(StoreFixture) fixture = store_fixture_new();
+	HashStore *store = store_fixture_open(fixture);
+	GError *error = NULL;
+
+	for (unsigned i = 0; i < 6; i++) {
+		PassRecord record = { .outcome = i < 1   ? PASS_COMPLETE
+						 : i < 3 ? PASS_INTERRUPTED
+							 : PASS_FAILED,
+				      .wasted_bytes = 10 + i };
+
+		g_assert_true(hash_store_put_pass(store, &record, &error));
+	}
+	g_assert_true(hash_store_commit(store, &error));
+	check_outcomes(store, 2, 3, 75);
+	hash_store_close(store);
+
+	store_fixture_set_back(fixture->path, 15);
+	store = hash_store_open_to_read(fixture->path, &error);
+	g_assert_no_error(error);
+	check_outcomes(store, 0, 0, 0);
+	hash_store_close(store);
+	store = store_fixture_open(fixture);
+	check_outcomes(store, 2, 3, 0);
+	hash_store_close(store);
+}
+
 static void put_skip(HashStore *store, const char *reason, uint64_t bytes, const char *const *paths)
 {
 	const SkipRecord skip = {
@@ -216,6 +258,7 @@ int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 
+	g_test_add_func("/history/outcomes", test_totals_count_outcomes);
 	g_test_add_func("/history/passes-come-back-newest-first-and-totals-count-all",
 			test_passes_come_back_newest_first_and_totals_count_all);
 	g_test_add_func("/history/passes-of-an-older-store-are-read",

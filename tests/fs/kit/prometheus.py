@@ -49,6 +49,9 @@ class Prometheus:
                 answer = stack.enter_context(urllib.request.urlopen(
                     f"{self._address}/api/v1/{path}?{urllib.parse.urlencode(arguments)}", timeout=10))
             except urllib.error.HTTPError as error:
+                # It is starting.
+                if error.code == http.HTTPStatus.SERVICE_UNAVAILABLE:
+                    raise
                 answer = stack.enter_context(error)
             document = json.load(answer)
         assert document["status"] == "success", (arguments, document)
