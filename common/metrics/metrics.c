@@ -38,9 +38,12 @@ typedef struct {
 	const char *name;
 	const char *type;
 	const char *help;
-	/* Adds the samples of one filesystem.  NULL: @add_all adds all samples. */
+	/* Adds the samples of one filesystem. */
 	void (*add)(const Samples *to, const Shown *shown);
+	/* If @add is NULL: adds all samples. */
 	void (*add_all)(const Samples *to);
+	/* If both are NULL: of a uint64_t in StoreFigures. */
+	size_t offset;
 } Metric;
 
 Metrics *metrics_new(bool has_service)
@@ -267,12 +270,6 @@ static void add_usable(const Samples *to, const Shown *shown)
 		add(to, NULL, NULL, shown->store != NULL);
 }
 
-static void add_store_size(const Samples *to, const Shown *shown)
-{
-	if (shown->store)
-		add(to, NULL, NULL, (double)shown->store->file_bytes);
-}
-
 static void add_passes(const Samples *to, const Shown *shown)
 {
 	const PassTotals *totals;
@@ -287,46 +284,10 @@ static void add_passes(const Samples *to, const Shown *shown)
 	add(to, "outcome", pass_outcome_name(PASS_FAILED), (double)totals->failed);
 }
 
-static void add_freed(const Samples *to, const Shown *shown)
-{
-	if (shown->store)
-		add(to, NULL, NULL, (double)shown->store->totals.freed_bytes);
-}
-
-static void add_finding(const Samples *to, const Shown *shown)
-{
-	if (shown->store)
-		add(to, NULL, NULL, (double)shown->store->totals.finding_bytes);
-}
-
-static void add_compared(const Samples *to, const Shown *shown)
-{
-	if (shown->store)
-		add(to, NULL, NULL, (double)shown->store->totals.compare_bytes);
-}
-
-static void add_wasted(const Samples *to, const Shown *shown)
-{
-	if (shown->store)
-		add(to, NULL, NULL, (double)shown->store->totals.wasted_bytes);
-}
-
 static void add_drift(const Samples *to, const Shown *shown)
 {
 	if (shown->store && shown->store->has_drift)
 		add(to, NULL, NULL, (double)shown->store->drift_bytes);
-}
-
-static void add_pinned(const Samples *to, const Shown *shown)
-{
-	if (shown->store)
-		add(to, NULL, NULL, (double)shown->store->pinned_bytes);
-}
-
-static void add_deferred(const Samples *to, const Shown *shown)
-{
-	if (shown->store)
-		add(to, NULL, NULL, (double)shown->store->deferred_bytes);
 }
 
 static void add_skipped(const Samples *to, const Shown *shown)
@@ -338,6 +299,9 @@ static void add_skipped(const Samples *to, const Shown *shown)
 		add(to, "reason", skipped->reason, (double)skipped->bytes);
 	}
 }
+
+/* A figure of stores as it is. */
+#define STORE_FIGURE(member) NULL, NULL, offsetof(StoreFigures, member)
 
 static const Metric metrics_all[] = {
 	{ "dedupd_build_info", "gauge", "The version of dedupd, as a label.", NULL,
@@ -366,28 +330,29 @@ static const Metric metrics_all[] = {
 	  add_disk_failing, NULL },
 	{ "dedupd_store_usable", "gauge", "Whether the store of the filesystem can be read.",
 	  add_usable, NULL },
-	{ "dedupd_store_size_bytes", "gauge", "Size of the store on the disk.", add_store_size,
-	  NULL },
+	{ "dedupd_store_size_bytes", "gauge", "Size of the store on the disk.",
+	  STORE_FIGURE(file_bytes) },
 	{ "dedupd_passes_total", "counter", "Passes in the history, by outcome.", add_passes,
 	  NULL },
-	{ "dedupd_freed_bytes_total", "counter", "Bytes on the disk that passes freed.", add_freed,
-	  NULL },
+	{ "dedupd_freed_bytes_total", "counter", "Bytes on the disk that passes freed.",
+	  STORE_FIGURE(totals.freed_bytes) },
 	{ "dedupd_finding_read_bytes_total", "counter", "Bytes read to find equal data.",
-	  add_finding, NULL },
+	  STORE_FIGURE(totals.finding_bytes) },
 	{ "dedupd_compare_read_bytes_total", "counter",
-	  "Bytes that the kernel read to compare data, of both sides.", add_compared, NULL },
+	  "Bytes that the kernel read to compare data, of both sides.",
+	  STORE_FIGURE(totals.compare_bytes) },
 	{ "dedupd_compare_wasted_bytes_total", "counter",
-	  "The part of compared bytes of btrfs extents that turned out to differ.", add_wasted,
-	  NULL },
+	  "The part of compared bytes of btrfs extents that turned out to differ.",
+	  STORE_FIGURE(totals.wasted_bytes) },
 	{ "dedupd_drift_bytes", "gauge",
 	  "Bytes freed by the filesystem's own count, beyond those that the last pass with an "
 	  "undisturbed count claims.",
 	  add_drift, NULL },
 	{ "dedupd_pinned_bytes", "gauge",
-	  "Bytes of btrfs extents that duplicate other data but cannot be freed yet.", add_pinned,
-	  NULL },
+	  "Bytes of btrfs extents that duplicate other data but cannot be freed yet.",
+	  STORE_FIGURE(pinned_bytes) },
 	{ "dedupd_deferred_bytes", "gauge", "Bytes that are freed when snapshots are deleted.",
-	  add_deferred, NULL },
+	  STORE_FIGURE(deferred_bytes) },
 	{ "dedupd_skipped_bytes", "gauge",
 	  "Bytes that the last pass with new data skipped, by reason.", add_skipped, NULL },
 };
@@ -433,6 +398,14 @@ static GArray *find_shown(const Metrics *metrics, const GPtrArray *stores)
 	return all;
 }
 
+static double store_figure(const StoreFigures *store, size_t offset)
+{
+	uint64_t value;
+
+	memcpy(&value, (const char *)store + offset, sizeof(value));
+	return (double)value;
+}
+
 char *metrics_text(const Metrics *metrics, const GPtrArray *stores)
 {
 	g_autoptr(GArray) all = find_shown(metrics, stores);
@@ -446,11 +419,15 @@ char *metrics_text(const Metrics *metrics, const GPtrArray *stores)
 				       metric->help, metric->name, metric->type);
 		if (metric->add_all)
 			metric->add_all(&samples);
-		for (guint j = 0; metric->add && j < all->len; j++) {
+		for (guint j = 0; !metric->add_all && j < all->len; j++) {
 			const Shown *shown = &g_array_index(all, Shown, j);
 
 			samples.uuid = shown->uuid;
-			metric->add(&samples, shown);
+			if (metric->add)
+				metric->add(&samples, shown);
+			else if (shown->store)
+				add(&samples, NULL, NULL,
+				    store_figure(shown->store, metric->offset));
 		}
 	}
 
