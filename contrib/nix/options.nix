@@ -195,6 +195,7 @@ in
   dedupd = lib.getAttrs [
     "Mode"
     "StateDirectory"
+    "MetricsFile"
     "Memory"
     "StoreLimit"
     "FleetKey"

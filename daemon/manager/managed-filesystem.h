@@ -20,7 +20,6 @@
  */
 typedef struct ManagedFilesystem ManagedFilesystem;
 
-
 typedef struct {
 	/* A property that the bus shows changed, and a look is due. */
 	void (*changed)(ManagedFilesystem *managed, void *data);
