@@ -140,12 +140,6 @@ bool clone_pairs_sort(ClonePairs *pairs, GError **error)
 	return sorter_sort(pairs->sorter, error);
 }
 
-bool clone_pairs_rewind(ClonePairs *pairs, GError **error)
-{
-	pairs->has_last = false;
-	return sorter_rewind(pairs->sorter, error);
-}
-
 bool clone_pairs_next(ClonePairs *pairs, const ClonePair **ret, GError **error)
 {
 	const ClonePair *next;

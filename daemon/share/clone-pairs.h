@@ -41,9 +41,8 @@ bool clone_pairs_is_touched(const ClonePairs *pairs, uint32_t object);
 
 uint64_t clone_pairs_count(const ClonePairs *pairs);
 
-/* Sort them by the place of the target, after the last one was added; or begin again with the first. */
+/* Sort them by the place of the target, after the last one was added. */
 bool clone_pairs_sort(ClonePairs *pairs, GError **error) G_GNUC_WARN_UNUSED_RESULT;
-bool clone_pairs_rewind(ClonePairs *pairs, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
 /* The next pair, once each; NULL at the end. */
 bool clone_pairs_next(ClonePairs *pairs, const ClonePair **ret, GError **error)

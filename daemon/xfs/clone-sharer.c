@@ -6,7 +6,7 @@
 #include "daemon/xfs/clone-choice.h"
 #include "daemon/xfs/clone-scan.h"
 
-/* Part of the memory limit that references may take. */
+/* Part of the memory limit that references may take, and that the pairs of a round may. */
 #define MEMORY_SHARE 4
 
 typedef struct {
@@ -21,11 +21,9 @@ typedef struct {
 	BlockSet *compared; /* blocks of the disk, compared and partly different */
 	CloneChooser chooser;
 	OpenObject *source; /* used last; NULL: none */
-	uint64_t first;     /* the round: [first, end) of the blocks of all pairs, in their order */
-	uint64_t end;
-	uint64_t at; /* where the pair begins that is read next */
-	ClonePair part;
-	uint64_t counted; /* blocks of the disk below are counted, if they were skipped */
+	GArray *queue;      /* ClonePair, in their order, of which nothing was shared yet */
+	guint n_round;      /* the first ones, which are shared now */
+	uint64_t counted;   /* blocks of the disk below are counted, if they were skipped */
 } CloneSharer;
 
 /* A range of blocks of a choice, counted from its first. */
@@ -54,48 +52,73 @@ static bool want(CloneRefs *refs, const ClonePair *pair)
 		clone_refs_want(refs, pair->source_place, pair->source_place + pair->blocks));
 }
 
-/* Blocks [@first, @end) of @pair. */
-static ClonePair part_of(const ClonePair *pair, uint64_t first, uint64_t end)
+static ClonePair *pair_at(const CloneSharer *sharer, guint i)
 {
-	ClonePair part = *pair;
-
-	part.target_place += first;
-	part.target_block += first;
-	part.source_block += first;
-	part.source_place += pair->source_place == CLONE_PLACE_HOLE ? 0 : first;
-	part.blocks = end - first;
-	return part;
+	return &g_array_index(sharer->queue, ClonePair, i);
 }
 
-static bool rewind_round(CloneSharer *sharer, GError **error)
+/* Cut pair @i of the queue into two, of which the first one has at most @most blocks. */
+static void cut_pair(CloneSharer *sharer, guint i, uint64_t most)
 {
-	sharer->at = 0;
-	return clone_pairs_rewind(sharer->pairs, error);
+	ClonePair rest = *pair_at(sharer, i);
+
+	if (rest.blocks <= most)
+		return;
+
+	pair_at(sharer, i)->blocks = most;
+	rest.target_place += most;
+	rest.target_block += most;
+	rest.source_block += most;
+	rest.source_place += rest.source_place == CLONE_PLACE_HOLE ? 0 : most;
+	rest.blocks -= most;
+	g_array_insert_val(sharer->queue, i + 1, rest);
 }
 
-/* The next pair of the round, or the part of it that belongs to the round; NULL after the last one. */
-static bool next_pair(CloneSharer *sharer, const ClonePair **ret, GError **error)
+/* Queue the next pair, if there is one, and if the first @n are all that are queued. */
+static bool queue_pair(CloneSharer *sharer, guint n, GError **error)
 {
 	const ClonePair *pair;
 
-	*ret = NULL;
-	while (sharer->at < sharer->end && pass_checkpoint(sharer->pass)) {
-		uint64_t from = sharer->at;
+	if (n < sharer->queue->len)
+		return true;
+	if (!clone_pairs_next(sharer->pairs, &pair, error))
+		return false;
+	if (pair)
+		g_array_append_vals(sharer->queue, pair, 1);
+	return true;
+}
 
-		if (!clone_pairs_next(sharer->pairs, &pair, error))
+/* Name the next pairs, of at most @most blocks, for which memory has room: these are the round. */
+static bool name_round(CloneSharer *sharer, uint64_t most, GError **error)
+{
+	guint n_max =
+		(guint)(sharer->pass->settings->memory_bytes / MEMORY_SHARE / sizeof(ClonePair));
+	guint n = 0;
+
+	while (most > 0 && n < n_max && pass_checkpoint(sharer->pass)) {
+		if (!queue_pair(sharer, n, error))
 			return false;
-		if (!pair)
+		if (n == sharer->queue->len)
 			break;
-		sharer->at += pair->blocks;
-		if (sharer->at <= sharer->first)
-			continue;
-		sharer->part = part_of(pair, MAX(sharer->first, from) - from,
-				       MIN(sharer->end, sharer->at) - from);
-		*ret = &sharer->part;
-		break;
+		cut_pair(sharer, n, most);
+		if (!want(sharer->refs, pair_at(sharer, n)))
+			break;
+		most -= pair_at(sharer, n++)->blocks;
 	}
 
+	/* A pair that has no room even alone is a round of its own. */
+	sharer->n_round = MAX(n, MIN(sharer->queue->len, 1));
 	return true;
+}
+
+static uint64_t round_blocks(const CloneSharer *sharer)
+{
+	uint64_t blocks = 0;
+
+	for (guint i = 0; i < sharer->n_round; i++)
+		blocks += pair_at(sharer, i)->blocks;
+
+	return blocks;
 }
 
 /*
@@ -104,25 +127,15 @@ static bool next_pair(CloneSharer *sharer, const ClonePair **ret, GError **error
  */
 static bool begin_round(CloneSharer *sharer, uint64_t most, bool *ret_fits, GError **error)
 {
-	uint64_t named_end = sharer->first;
-	const ClonePair *pair;
-
 	clone_refs_free(sharer->refs);
 	sharer->refs = clone_refs_new(sharer->pass->settings->memory_bytes / MEMORY_SHARE,
 				      compare_account_most_references(&sharer->pass->account));
 	sharer->chooser.refs = sharer->refs;
-	sharer->end = sharer->first + MIN(most, UINT64_MAX - sharer->first);
-	if (!rewind_round(sharer, error) || !next_pair(sharer, &pair, error))
+	*ret_fits = false;
+	if (!name_round(sharer, most, error))
 		return false;
-	while (pair && want(sharer->refs, pair)) {
-		named_end += pair->blocks;
-		if (!next_pair(sharer, &pair, error))
-			return false;
-	}
-	/* A pair that has no room even alone is a round of its own. */
-	if (pair && named_end == sharer->first)
-		named_end += pair->blocks;
-	sharer->end = named_end;
+	if (sharer->n_round == 0)
+		return true;
 
 	clone_refs_begin(sharer->refs);
 	return clone_scan(sharer->pass, sharer->refs, sharer->opener, ret_fits, error);
@@ -306,15 +319,9 @@ static bool share_pair(CloneSharer *sharer, const ClonePair *pair, size_t above,
 
 static bool share_class(CloneSharer *sharer, size_t above, size_t up_to, GError **error)
 {
-	const ClonePair *pair;
-
-	if (!rewind_round(sharer, error))
-		return false;
-	do {
-		if (!next_pair(sharer, &pair, error) ||
-		    (pair && !share_pair(sharer, pair, above, up_to, error)))
+	for (guint i = 0; i < sharer->n_round && pass_checkpoint(sharer->pass); i++)
+		if (!share_pair(sharer, pair_at(sharer, i), above, up_to, error))
 			return false;
-	} while (pair);
 
 	return true;
 }
@@ -349,23 +356,15 @@ static bool skip_blocks(CloneSharer *sharer, const ClonePair *pair, uint64_t fir
 /* Count skipped blocks of the round, each once. */
 static bool count_skipped(CloneSharer *sharer, GError **error)
 {
-	const ClonePair *pair;
+	for (guint i = 0; i < sharer->n_round && pass_checkpoint(sharer->pass); i++) {
+		const ClonePair *pair = pair_at(sharer, i);
+		uint64_t first = MAX(sharer->counted, pair->target_place);
+		uint64_t end = pair->target_place + pair->blocks;
 
-	if (!rewind_round(sharer, error))
-		return false;
-	do {
-		uint64_t first, end;
-
-		if (!next_pair(sharer, &pair, error))
-			return false;
-		if (!pair)
-			break;
-		first = MAX(sharer->counted, pair->target_place);
-		end = pair->target_place + pair->blocks;
 		if (first < end && !skip_blocks(sharer, pair, first, end, error))
 			return false;
 		sharer->counted = MAX(sharer->counted, end);
-	} while (pair);
+	}
 
 	return true;
 }
@@ -398,17 +397,17 @@ static bool share_all_pairs(CloneSharer *sharer, GError **error)
 
 		if (!begin_round(sharer, most, &fits, error))
 			return false;
-		if (sharer->end == sharer->first)
+		if (sharer->n_round == 0)
 			break;
-		if (!fits && sharer->end - sharer->first > 1) {
-			most = (sharer->end - sharer->first) / 2;
+		if (!fits && round_blocks(sharer) > 1) {
+			most = round_blocks(sharer) / 2;
 			continue;
 		}
 		if (fits && !share_round(sharer, error))
 			return false;
 		if (!count_skipped(sharer, error))
 			return false;
-		sharer->first = sharer->end;
+		g_array_remove_range(sharer->queue, 0, sharer->n_round);
 	}
 
 	return true;
@@ -418,6 +417,7 @@ static void clone_sharer_clear(CloneSharer *sharer)
 {
 	run_sharer_end_target(sharer->runs);
 	close_source(sharer);
+	g_array_unref(sharer->queue);
 	clone_refs_free(sharer->refs);
 	run_sharer_free(sharer->runs);
 	block_set_free(sharer->moved);
@@ -437,13 +437,13 @@ bool clones_share(Pass *pass, ObjectTable *table, FileOpener *opener, GError **e
 	if (!pass->xfs.clones || clone_pairs_count(pass->xfs.clones) == 0)
 		return true;
 
+	sharer.queue = g_array_new(false, false, sizeof(ClonePair));
 	sharer.runs = run_sharer_new(pass, opener);
 	sharer.moved = block_set_new();
 	sharer.kept = block_set_new();
 	sharer.compared = block_set_new();
 	sharer.chooser =
-		(CloneChooser){ .refs = sharer.refs,
-				.moved = sharer.moved,
+		(CloneChooser){ .moved = sharer.moved,
 				.kept = sharer.kept,
 				.may_be_target = may_be_target,
 				.data = &sharer,
