@@ -325,7 +325,7 @@ bool daemon_client_reload(DaemonClient *client, GError **error)
 	return reply;
 }
 
-/* Whether a signal is about the progress of a pass alone, which comes every second: then it has no state. */
+/* Whether a signal, which comes each second, tells only the progress of a pass.  Other changes include the state. */
 static bool is_progress(sd_bus_message *message)
 {
 	const char *name;

@@ -9,7 +9,6 @@
 #include <errno.h>
 #include <string.h>
 
-/* A time of the monotonic clock as one since 1970; SCHEDULE_NEVER as 0. */
 static void show_progress(BusFilesystem *shown, const ManagedView *view)
 {
 	const Progress *progress = view->progress;

@@ -103,7 +103,7 @@ static void on_ended(EndedPass *ended, void *data)
 	/* Another process was quicker: the pass begins when that is done, as if it had not been tried. */
 	if (ended->was_locked) {
 		pass_result_clear(&ended->result);
-		/* Unless it was stopped meanwhile. */
+		/* A request that was withdrawn meanwhile still has its paths. */
 		if (!requested_pass_is_asked(managed->requested))
 			requested_pass_done(managed->requested);
 		return;

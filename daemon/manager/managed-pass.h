@@ -63,8 +63,8 @@ void managed_pass_free(ManagedPass *pass);
 bool managed_pass_take_slot(ManagedPass *pass, const GPtrArray *disks);
 
 /*
- * Begin a pass over @paths, or over those of @request (NULL: none), with @settings.  Nothing of it is kept but a
- * reference.  If it cannot begin, the slots are given back.
+ * Begin a pass over @paths, or over those of @request (NULL: none), with @settings.  Of these, the pass keeps a
+ * reference to the settings alone.  If it cannot begin, the slots are given back.
  */
 bool managed_pass_begin(ManagedPass *pass, char *const *paths, const RunRequest *request,
 			Settings *settings, GError **error) G_GNUC_WARN_UNUSED_RESULT;
