@@ -8,6 +8,9 @@
 
 #include <unistd.h>
 
+/* Callers that take and drop holds change filesystems thousands of times a second. */
+#define PAUSE_USEC (G_USEC_PER_SEC / 5)
+
 /* What one task writes. */
 typedef struct {
 	char *path;
@@ -29,7 +32,8 @@ struct MetricsWriter {
 	char *state_directory;
 	GPtrArray *stores;  /* as they were read last; NULL: the task has them */
 	DetachedTask *task; /* NULL: none runs */
-	bool is_outdated;   /* since it began */
+	bool is_outdated;   /* since the last task began */
+	int64_t rests_usec; /* no task begins before, on the monotonic clock */
 	bool has_written;
 	bool has_failed; /* the last time; it was said */
 };
@@ -87,6 +91,16 @@ static void write_in(MetricsWriter *writer, uint64_t usec)
 	sd_event_source_set_enabled(writer->timer, writer->path ? SD_EVENT_ONESHOT : SD_EVENT_OFF);
 }
 
+/* Write when no task runs, and PAUSE_USEC after the last one began. */
+static void write_soon(MetricsWriter *writer)
+{
+	int64_t wait_usec = writer->rests_usec - g_get_monotonic_time();
+
+	writer->is_outdated = true;
+	if (!writer->task)
+		write_in(writer, (uint64_t)MAX(wait_usec, 0));
+}
+
 static void on_done(void *data)
 {
 	MetricsWriter *writer = data;
@@ -96,7 +110,13 @@ static void on_done(void *data)
 	writer->stores = g_steal_pointer(&work->stores);
 	writer->has_written = true;
 	say_trouble(writer, work->error);
-	write_in(writer, writer->is_outdated ? 0 : METRICS_WRITER_USEC);
+	/* The file was replaced by another one meanwhile. */
+	if (g_strcmp0(work->path, writer->path) != 0)
+		unlink(work->path);
+	if (writer->is_outdated)
+		write_soon(writer);
+	else
+		write_in(writer, METRICS_WRITER_USEC);
 }
 
 static int on_timer(sd_event_source *source, uint64_t usec, void *data)
@@ -105,14 +125,10 @@ static int on_timer(sd_event_source *source, uint64_t usec, void *data)
 	const DetachedTaskListener listener = { .done = on_done, .data = writer };
 	g_autoptr(GError) error = NULL;
 
-	if (writer->task) {
-		writer->is_outdated = true;
-		return 0;
-	}
-
 	if (writer->claim < 0)
 		(void)!metrics_file_claim(writer->path, &writer->claim);
 	writer->is_outdated = false;
+	writer->rests_usec = g_get_monotonic_time() + PAUSE_USEC;
 	writer->task = detached_task_new(writer->loop, &write_kind,
 					 work_new(writer, writer->collect(writer->data)), &listener,
 					 &error);
@@ -172,12 +188,12 @@ void metrics_writer_set_file(MetricsWriter *writer, const char *path, const char
 	g_free(writer->state_directory);
 	writer->path = g_strdup(path);
 	writer->state_directory = g_strdup(state_directory);
-	write_in(writer, 0);
+	write_soon(writer);
 }
 
 void metrics_writer_outdate(MetricsWriter *writer)
 {
-	write_in(writer, 0);
+	write_soon(writer);
 }
 
 void metrics_writer_end(MetricsWriter *writer)

@@ -28,7 +28,7 @@ void metrics_writer_free(MetricsWriter *writer);
  */
 void metrics_writer_set_file(MetricsWriter *writer, const char *path, const char *state_directory);
 
-/* Write soon: something changed. */
+/* Write soon, at most five times a second: something changed. */
 void metrics_writer_outdate(MetricsWriter *writer);
 
 /* Write what the stores say, without a service, since it ends.  Passes have ended.  It blocks on the disks of both. */

@@ -71,6 +71,14 @@ static void wait_for(Scene *scene, const char *path, const char *line)
 		g_assert_cmpint(sd_event_run(scene->loop->event, 10000), >=, 0);
 }
 
+/* Begin a task, whose end main has not seen. */
+static void begin_writing(Scene *scene)
+{
+	metrics_writer_set_file(scene->writer, scene->one, scene->stores);
+	while (scene->n_collected == 0)
+		g_assert_cmpint(sd_event_run(scene->loop->event, 10000), >=, 0);
+}
+
 static void test_nothing_is_written_without_a_file(Scene *scene, const void *data)
 {
 	metrics_writer_set_file(scene->writer, NULL, scene->stores);
@@ -100,6 +108,24 @@ static void test_an_earlier_file_is_deleted(Scene *scene, const void *data)
 	g_assert_false(g_file_test(scene->one, G_FILE_TEST_EXISTS));
 	metrics_writer_set_file(scene->writer, NULL, scene->stores);
 	g_assert_false(g_file_test(scene->other, G_FILE_TEST_EXISTS));
+}
+
+static void test_a_change_at_the_end_of_a_task_is_written(Scene *scene, const void *data)
+{
+	begin_writing(scene);
+	for (int i = 0; i < 100 && !has(scene->one, "sda"); i++)
+		g_usleep(10000);
+	g_usleep(10000);
+	metrics_writer_outdate(scene->writer);
+	wait_for(scene, scene->one, "{device=\"sda\"} 2\n");
+}
+
+static void test_a_file_that_was_being_written_is_deleted(Scene *scene, const void *data)
+{
+	begin_writing(scene);
+	metrics_writer_set_file(scene->writer, scene->other, scene->stores);
+	wait_for(scene, scene->other, "{device=\"sda\"} 2\n");
+	g_assert_false(g_file_test(scene->one, G_FILE_TEST_EXISTS));
 }
 
 static void test_the_end_of_the_service_is_written(Scene *scene, const void *data)
@@ -143,6 +169,8 @@ int main(int argc, char **argv)
 	ADD("/metrics-writer/none", test_nothing_is_written_without_a_file);
 	ADD("/metrics-writer/change", test_each_change_is_written);
 	ADD("/metrics-writer/earlier", test_an_earlier_file_is_deleted);
+	ADD("/metrics-writer/change-at-the-end", test_a_change_at_the_end_of_a_task_is_written);
+	ADD("/metrics-writer/replaced", test_a_file_that_was_being_written_is_deleted);
 	ADD("/metrics-writer/end", test_the_end_of_the_service_is_written);
 	ADD("/metrics-writer/not-started", test_a_service_that_could_not_start_writes_nothing);
 	ADD("/metrics-writer/claim", test_the_file_is_claimed_while_the_service_runs);
