@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/bus/bus-objects.h"
 #include "daemon/bus/bus.h"
-#include "daemon/manager/manager.h"
 #include "tests/fuzz/choices.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/hostile-store.h"
+#include "tests/unit/fake-manager.h"
 #include "tests/unit/scratch.h"
 
 #include <errno.h>
@@ -21,14 +21,8 @@
 #define CALLS_MAX 6
 #define LIST_MAX  5
 
-/* A manager with one filesystem, which is not mounted. */
-struct Manager {
-	GPtrArray *filesystems;
-	DiskTable *disks;
-};
-
 static struct {
-	Manager manager;
+	Manager manager; /* with one filesystem, which is not mounted */
 	Scratch *scratch;
 	MainLoop *loop;
 	Bus *bus;
@@ -37,35 +31,6 @@ static struct {
 } service;
 
 const char *const fuzz_seeds[] = { NULL };
-
-bool manager_reload(Manager *manager, GError **error)
-{
-	return true;
-}
-
-void manager_look(Manager *manager)
-{
-}
-
-DiskTable *manager_disks(const Manager *manager)
-{
-	return manager->disks;
-}
-
-const GPtrArray *manager_filesystems(const Manager *manager)
-{
-	return manager->filesystems;
-}
-
-ManagedFilesystem *manager_find_uuid(const Manager *manager, const char *uuid)
-{
-	return strcmp(uuid, HOSTILE_STORE_UUID) == 0 ? manager->filesystems->pdata[0] : NULL;
-}
-
-ManagedFilesystem *manager_find(const Manager *manager, const char *name)
-{
-	return manager_find_uuid(manager, name);
-}
 
 static void on_changed(ManagedFilesystem *managed, void *data)
 {

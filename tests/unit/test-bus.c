@@ -1,22 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/bus/bus-objects.h"
 #include "daemon/bus/bus.h"
-#include "daemon/manager/manager.h"
+#include "tests/unit/fake-manager.h"
 #include "tests/unit/scratch.h"
 
-#include <string.h>
-
-/* The bus with many filesystems, and one peer on the socket.  Main and the peer share a loop. */
+/* The bus with many filesystems, which are not mounted, and one peer on the socket.  Main and the peer share a loop. */
 
 #define MANY          1000
 #define PATIENCE_USEC (30 * G_USEC_PER_SEC)
 #define QUICK_USEC    (2 * G_USEC_PER_SEC)
-
-/* None of them is mounted. */
-struct Manager {
-	GPtrArray *filesystems;
-	DiskTable *disks;
-};
 
 typedef struct {
 	Scratch *scratch;
@@ -27,38 +19,6 @@ typedef struct {
 	unsigned n_changed, n_added, n_removed, n_listed;
 	bool is_hung_up;
 } Fixture;
-
-bool manager_reload(Manager *manager, GError **error)
-{
-	return true;
-}
-
-void manager_look(Manager *manager)
-{
-}
-
-DiskTable *manager_disks(const Manager *manager)
-{
-	return manager->disks;
-}
-
-const GPtrArray *manager_filesystems(const Manager *manager)
-{
-	return manager->filesystems;
-}
-
-ManagedFilesystem *manager_find_uuid(const Manager *manager, const char *uuid)
-{
-	for (size_t i = 0; i < manager->filesystems->len; i++)
-		if (strcmp(managed_filesystem_view(manager->filesystems->pdata[i]).uuid, uuid) == 0)
-			return manager->filesystems->pdata[i];
-	return NULL;
-}
-
-ManagedFilesystem *manager_find(const Manager *manager, const char *name)
-{
-	return manager_find_uuid(manager, name);
-}
 
 static void add_filesystem(Fixture *fixture, unsigned number)
 {
