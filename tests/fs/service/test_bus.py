@@ -352,25 +352,35 @@ def test_changes_are_told(bus, service, path, tree):
         watcher.wait()
 
 
-def test_each_stage_of_a_pass_is_told(bus, service, path, tree, filesystem):
+@pytest.fixture
+def receiver(bus):
+    """A connection, and a function that takes the signals which have come on it."""
+    client = pytest.importorskip("dbus")
+    loop = pytest.importorskip("dbus.mainloop.glib").DBusGMainLoop()
+    main = pytest.importorskip("gi.repository.GLib").MainContext.default()
+    connection = client.bus.BusConnection(bus.address, mainloop=loop)
+
+    def take():
+        while main.iteration(False):
+            pass
+    yield connection, take
+    connection.close()
+
+
+def test_each_stage_of_a_pass_is_told(receiver, service, path, tree, filesystem):
+    connection, take = receiver
     service.configure(tree, LimitRate="2M")
     service.tell("reload")
     write(tree / "new", noise(1, 16 * MIB))
     settle(filesystem)
     forget_pages(tree)
-    client = pytest.importorskip("dbus")
-    loop = pytest.importorskip("dbus.mainloop.glib").DBusGMainLoop()
-    glib = pytest.importorskip("gi.repository.GLib")
-    connection = client.bus.BusConnection(bus.address, mainloop=loop)
     told = []
     connection.add_signal_receiver(lambda interface, changed, gone: told.append(dict(changed)),
                                    "PropertiesChanged", path=path)
-    main = glib.MainContext.default()
 
     def is_told(condition):
         def look():
-            while main.iteration(False):
-                pass
+            take()
             return any(condition(each) for each in told)
         wait_until(look, service.log)
 
@@ -395,26 +405,20 @@ def test_each_stage_of_a_pass_is_told(bus, service, path, tree, filesystem):
     last = told[-1]
     assert (last["PassStarted"], last["StageStarted"]) == (0, 0)
     assert (last["LastOutcome"], last["LastError"]) == ("interrupted", "")
-    connection.close()
 
 
 def managed_objects(connection):
     return connection.call_blocking(NAME, PATH, "org.freedesktop.DBus.ObjectManager", "GetManagedObjects", "", ())
 
 
-def test_objects_are_listed_and_told_when_they_come_and_go(bus, service, path, make_filesystem):
-    client = pytest.importorskip("dbus")
-    loop = pytest.importorskip("dbus.mainloop.glib").DBusGMainLoop()
-    glib = pytest.importorskip("gi.repository.GLib")
-    connection = client.bus.BusConnection(bus.address, mainloop=loop)
+def test_objects_are_listed_and_told_when_they_come_and_go(receiver, service, path, make_filesystem):
+    connection, take = receiver
     told = {"InterfacesAdded": {}, "InterfacesRemoved": {}}
     for name, seen in told.items():
         connection.add_signal_receiver(seen.__setitem__, name, path=PATH)
-    main = glib.MainContext.default()
 
     def is_told(seen, path):
-        while main.iteration(False):
-            pass
+        take()
         return path in seen
 
     objects = managed_objects(connection)
@@ -440,14 +444,10 @@ def test_objects_are_listed_and_told_when_they_come_and_go(bus, service, path, m
     assert set(told["InterfacesRemoved"][added]) == set(told["InterfacesAdded"][added])
     assert set(managed_objects(connection)) == before
     assert set(told["InterfacesAdded"]) == {added}
-    connection.close()
 
 
-def test_a_change_of_the_configuration_is_told(bus, service, path):
-    client = pytest.importorskip("dbus")
-    loop = pytest.importorskip("dbus.mainloop.glib").DBusGMainLoop()
-    glib = pytest.importorskip("gi.repository.GLib")
-    connection = client.bus.BusConnection(bus.address, mainloop=loop)
+def test_a_change_of_the_configuration_is_told(receiver, service, path):
+    connection, take = receiver
     states = []
     connection.add_signal_receiver(lambda interface, changed, gone: states.append(changed["State"]),
                                    "PropertiesChanged", path=path)
@@ -455,11 +455,9 @@ def test_a_change_of_the_configuration_is_told(bus, service, path):
     service.tell("reload")
 
     def is_told():
-        while glib.MainContext.default().iteration(False):
-            pass
+        take()
         return states[-1:] == ["disabled"]
     wait_until(is_told, service.log)
-    connection.close()
 
 
 def test_what_it_waits_for_is_told_as_a_word(bus, service, path, tree):
