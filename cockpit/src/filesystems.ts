@@ -17,6 +17,8 @@ export interface Row {
     canEnable: boolean;
 }
 
+export const isRunning = (state: string | null | undefined) => state === "running" || state === "stopping";
+
 export interface Filesystems {
     service: Service;
     rows: Row[];

@@ -9,7 +9,7 @@ import { useContext, useRef, useState } from "react";
 import type { ScreenProps } from "../app";
 import { act, type Action, type Live, pauseFor } from "../bus";
 import { change, hold, type Skipped } from "../dedupctl";
-import type { Row } from "../filesystems";
+import { isRunning, type Row } from "../filesystems";
 import { ActionButton, Admin, Failed, Loading, Name, Nothing, ScreenLink, TABLE, Word } from "../parts";
 import { Plot } from "../plot";
 import { bytes, count, duration, NONE, percent, rate, relative, time } from "../units";
@@ -24,7 +24,7 @@ const STAGES: Record<string, string> = {
     matching: _("matching"), sharing: _("sharing"), settling: _("settling"),
 };
 
-interface Sample { at: number; stage: string; done: number }
+interface Sample { at: number; stage: string; began: number; done: number }
 interface Past { stage: string; seconds: number; done: number }
 
 // What the service says of the running pass, second by second, for as long as the screen is open.
@@ -33,13 +33,12 @@ function useSamples(now: Live): { samples: Sample[]; past: Past[] } {
     if (kept.current.pass !== now.PassStarted)
         kept.current = { pass: now.PassStarted, samples: [], past: [] };
     const { samples, past } = kept.current;
-    const sample = { at: Date.now(), stage: now.Stage, done: now.StageBytes };
+    const sample = { at: Date.now(), stage: now.Stage, began: now.StageStarted, done: now.StageBytes };
     const last = samples[samples.length - 1];
 
     if (!last || sample.at - last.at > SAMPLE_MS / 2) {
-        const first = samples.find(one => one.stage === last?.stage);
-        if (last && first && last.stage !== now.Stage)
-            past.push({ stage: last.stage, seconds: (sample.at - first.at) / 1000, done: last.done });
+        if (last?.began && last.stage !== sample.stage)
+            past.push({ stage: last.stage, seconds: (sample.began - last.began) / 1e6, done: last.done });
         samples.push(sample);
         if (samples.length > PLOTTED)
             samples.shift();
@@ -118,7 +117,6 @@ function Controls({ row, again }: { row: Row; again: () => void }) {
     const admin = useContext(Admin);
     const fail = useContext(Failed);
     const now = row.live!;
-    const isRunning = now.State === "running" || now.State === "stopping";
     const held = holds.get(row.uuid);
 
     const button = (action: Action, text: string, variant: "primary" | "secondary" = "secondary") =>
@@ -151,7 +149,7 @@ function Controls({ row, again }: { row: Row; again: () => void }) {
         <Flex spaceItems={{ default: "spaceItemsSm" }} className="dedupd-controls">
             {now.State === "disabled" ? null
                 : <>
-                    {isRunning ? button("Stop", _("Stop pass"))
+                    {isRunning(now.State) ? button("Stop", _("Stop pass"))
                                : !now.Paused && button("Start", _("Start pass"), "primary")}
                     {now.Paused
                         ? button("Resume", _("Resume"), "primary")
@@ -200,7 +198,6 @@ export function FilesystemScreen({ filesystems, path }: ScreenProps) {
     const uuid = path[1] ?? "";
     const row = filesystems.rows.find(one => one.uuid === uuid);
     const state = row?.live?.State;
-    const isRunning = state === "running" || state === "stopping";
 
     if (!row)
         return filesystems.isKnown ? <Nothing title={_("This filesystem is not known")} /> : <Loading />;
@@ -216,7 +213,7 @@ export function FilesystemScreen({ filesystems, path }: ScreenProps) {
                 </Flex>
                 <div className="dedupd-small">
                     <Name>{[row.kind, row.uuid].join(" · ")}</Name>
-                    {row.why && !isRunning && <div><Name>{row.why}</Name></div>}
+                    {row.why && !isRunning(state) && <div><Name>{row.why}</Name></div>}
                 </div>
                 {row.live && <Controls row={row} again={filesystems.again} />}
                 {row.stored?.trouble && <Alert isInline component="h2" variant="warning" title={row.stored.trouble} />}
@@ -226,7 +223,7 @@ export function FilesystemScreen({ filesystems, path }: ScreenProps) {
                     <Alert key={index} isInline component="h2" isPlain variant="info"
                            title={cockpit.format(_("User $0 (process $1) holds it since $2. $3"), one.uid, one.pid ?? NONE, time(one.since), one.why ?? "")} />)}
             </div>
-            {isRunning && <RunningPass now={row.live!} />}
+            {isRunning(state) && <RunningPass now={row.live!} />}
             {stored &&
                 <DescriptionList isCompact columnModifier={{ default: "2Col", md: "3Col", xl: "3Col" }} className="dedupd-facts">
                     <Fact term={_("Freed by all passes")}>{bytes(stored.freed_total_bytes)}</Fact>

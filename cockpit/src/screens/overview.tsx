@@ -7,7 +7,7 @@ import { Table, Tbody, Td, Th, Thead, Tr } from "@patternfly/react-table";
 import { useEffect, useState } from "react";
 import type { ScreenProps } from "../app";
 import { ask, change, Refusal } from "../dedupctl";
-import type { Row } from "../filesystems";
+import { isRunning, type Row } from "../filesystems";
 import { ActionButton, Loading, Name, Nothing, ScreenLink, TABLE, useSettled, Word } from "../parts";
 import { bytes, count, NONE, relative, time } from "../units";
 
@@ -43,7 +43,7 @@ function ReclaimableCell({ row, isAsked }: { row: Row; isAsked: boolean }) {
     const [found, setFound] = useState(reclaimable.get(keyOf(row)));
     const [busy, setBusy] = useState(false);
     const hasStore = row.stored?.objects != null;
-    const isRunning = row.state === "running" || row.state === "stopping";
+    const isBusy = isRunning(row.state);
 
     function find() {
         setBusy(true);
@@ -53,9 +53,9 @@ function ReclaimableCell({ row, isAsked }: { row: Row; isAsked: boolean }) {
         });
     }
     useEffect(() => {
-        if (isAsked && !found && !busy && hasStore && !isRunning)
+        if (isAsked && !found && !busy && hasStore && !isBusy)
             find();
-    }, [isAsked, hasStore, isRunning]);
+    }, [isAsked, hasStore, isBusy]);
 
     if (found && "bytes" in found)
         return <>{bytes(found.bytes)}</>;
