@@ -14,22 +14,29 @@ const _ = cockpit.gettext;
 const DEPTH = 12;
 const GROUPS = 50;
 const CELLS = 40;
+// Rows of one directory.
+const ROWS = 100;
 
 interface Directory { name: string; path: string; reclaimable: number; shared: number; files: number; children: Directory[] }
+
+const join = (directory: Directory, name: string) => `${directory.path.replace(/\/$/, "")}/${name}`;
 
 // Each key has what lies in it directly; a directory has the sum of what is below it.
 function treeOf(keys: WasteKey[], root: string): Directory {
     const top: Directory = { name: root, path: root, reclaimable: 0, shared: 0, files: 0, children: [] };
+    const known = new Map<string, Directory>();
     for (const key of keys) {
         const below = key.key.startsWith(root) ? key.key.slice(root.length) : key.key;
         let at = top;
         for (const name of ["", ...below.split("/").filter(part => part)]) {
             if (name) {
-                const path = `${at.path.replace(/\/$/, "")}/${name}`;
-                const child = at.children.find(one => one.name === name) ??
-                    { name, path, reclaimable: 0, shared: 0, files: 0, children: [] };
-                if (!at.children.includes(child))
+                const path = join(at, name);
+                let child = known.get(path);
+                if (!child) {
+                    child = { name, path, reclaimable: 0, shared: 0, files: 0, children: [] };
+                    known.set(path, child);
                     at.children.push(child);
+                }
                 at = child;
             }
             at.reclaimable += key.reclaimable_bytes;
@@ -67,8 +74,10 @@ function TreeRows({ directory, level, all, open }:
                 <Td dataLabel={_("Shared")} className="dedupd-number">{bytes(directory.shared)}</Td>
                 <Td dataLabel={_("Files")} className="dedupd-number">{count(directory.files)}</Td>
             </Tr>
-            {isOpen && directory.children.slice(0, 100).map(child =>
+            {isOpen && directory.children.slice(0, ROWS).map(child =>
                 <TreeRows key={child.name} directory={child} level={level + 1} all={all} open={open} />)}
+            {isOpen && directory.children.length > ROWS &&
+                <Tr><Td colSpan={5}>{cockpit.format(_("and $0 more"), count(directory.children.length - ROWS))}</Td></Tr>}
         </>);
 }
 
@@ -137,7 +146,7 @@ function Screen({ mountPoint, uuid }: { mountPoint: string; uuid: string }) {
                     </p>
                     {cells.length > 1 &&
                         <Treemap label={_("Reclaimable space by directory; the table below has the same numbers")} cells={cells}
-                                 text={cell => bytes(cell.size)} open={name => setPath(`${here.path.replace(/\/$/, "")}/${name}`)} />}
+                                 text={cell => bytes(cell.size)} open={name => setPath(join(here, name))} />}
                     {tree.reclaimable > 0 &&
                         <Table {...TABLE} className="dedupd-tree" aria-label={_("Reclaimable space by directory")}>
                             <Thead><Tr><Th width={50}>{_("Directory")}</Th><Th modifier="fitContent" className="dedupd-number">{_("Reclaimable")}</Th>
