@@ -7,7 +7,7 @@ import type { ScreenProps } from "../app";
 import { type Pass, useDedupctl } from "../dedupctl";
 import { Answer, Chooser, Name, Nothing, TABLE, Word } from "../parts";
 import { Plot, type Series } from "../plot";
-import { bytes, duration, moment, NONE, time } from "../units";
+import { bytes, duration, moment, time } from "../units";
 
 const _ = cockpit.gettext;
 const SHOWN = 100;
@@ -15,8 +15,9 @@ const SHOWN = 100;
 const started = (pass: Pass) => new Date(pass.started).getTime();
 
 // What passes freed so far, at each time when one began; and the used space, if they are of one filesystem.
+// @passes are sorted, the newest first.
 function plotted(passes: Pass[], isOne: boolean): Series[] {
-    const sorted = [...passes].sort((one, other) => started(one) - started(other));
+    const sorted = [...passes].reverse();
     let sum = 0;
     const freed = sorted.map((pass): [number, number] => [started(pass), sum += pass.freed_bytes]);
     const used = sorted.flatMap((pass): [number, number][] => !isOne || pass.used_bytes === null ? [] : [[started(pass), pass.used_bytes]]);
@@ -25,7 +26,6 @@ function plotted(passes: Pass[], isOne: boolean): Series[] {
 }
 
 function Passes({ passes, isOne }: { passes: Pass[]; isOne: boolean }) {
-    const sorted = [...passes].sort((one, other) => started(other) - started(one));
     if (!passes.length)
         return <Nothing title={_("No pass was made yet")} />;
     return (
@@ -45,7 +45,7 @@ function Passes({ passes, isOne }: { passes: Pass[]; isOne: boolean }) {
                     </Tr>
                 </Thead>
                 <Tbody>
-                    {sorted.slice(0, SHOWN).map((pass, index) => (
+                    {passes.slice(0, SHOWN).map((pass, index) => (
                         <Tr key={index}>
                             <Td dataLabel={_("Began")}>{time(pass.started)}</Td>
                             {!isOne && <Td dataLabel={_("Filesystem")}><Name>{pass.mount_point ?? pass.uuid}</Name></Td>}
@@ -54,12 +54,12 @@ function Passes({ passes, isOne }: { passes: Pass[]; isOne: boolean }) {
                             <Td dataLabel={_("Read")} className="dedupd-number">{bytes(pass.finding_bytes + pass.compare_bytes)}</Td>
                             <Td dataLabel={_("Shared")} className="dedupd-number">{bytes(pass.shared_bytes)}</Td>
                             <Td dataLabel={_("Freed")} className="dedupd-number">{bytes(pass.freed_bytes)}</Td>
-                            <Td dataLabel={_("Net")} className="dedupd-number">{pass.net_bytes === null ? NONE : bytes(pass.net_bytes)}</Td>
+                            <Td dataLabel={_("Net")} className="dedupd-number">{bytes(pass.net_bytes)}</Td>
                             <Td dataLabel={_("Deferred")} className="dedupd-number">{bytes(pass.deferred_bytes)}</Td>
                         </Tr>))}
                 </Tbody>
             </Table>
-            {sorted.length > SHOWN && <p className="dedupd-small">{cockpit.format(_("The newest $0 of $1 passes."), SHOWN, sorted.length)}</p>}
+            {passes.length > SHOWN && <p className="dedupd-small">{cockpit.format(_("The newest $0 of $1 passes."), SHOWN, passes.length)}</p>}
         </>);
 }
 
@@ -68,11 +68,16 @@ export function PassHistory({ uuid }: { uuid: string | null }) {
     const asked = useDedupctl("history", uuid ? [uuid] : []);
     return (
         <Answer asked={asked}>
-            {({ passes }) => (
-                <>
-                    {passes.length > 1 && <Plot label={_("Space over time")} series={plotted(passes, uuid !== null)} value={bytes} when={at => moment(at, started(passes[0]!) - started(passes[passes.length - 1]!))} />}
-                    <Passes passes={passes} isOne={uuid !== null} />
-                </>)}
+            {({ passes }) => {
+                const newest = [...passes].sort((one, other) => started(other) - started(one));
+                const span = newest.length ? started(newest[0]!) - started(newest[newest.length - 1]!) : 0;
+                return (
+                    <>
+                        {newest.length > 1 &&
+                            <Plot label={_("Space over time")} series={plotted(newest, uuid !== null)} value={bytes} when={at => moment(at, span)} />}
+                        <Passes passes={newest} isOne={uuid !== null} />
+                    </>);
+            }}
         </Answer>);
 }
 
