@@ -113,7 +113,8 @@ export class Refusal extends Error {
 
 interface Printed { text: string; status: number | null; problem: string | null; message: string }
 
-const ENVIRONMENT = ["LC_ALL=C.UTF-8"];
+const READING = { superuser: "try", err: "message", environ: ["LC_ALL=C.UTF-8"] };
+const CHANGING = { ...READING, superuser: "require" };
 
 function finished(process: CockpitProcess): Promise<Printed> {
     return process.then(
@@ -128,8 +129,7 @@ const refuse = (printed: Printed): never => {
 
 // The document of a verb, and what it said on standard error if its exit status was not 0.
 export async function ask<V extends keyof Documents>(verb: V, ...words: string[]): Promise<Documents[V] & { note: string }> {
-    const printed = await finished(cockpit.spawn(["dedupctl", verb, "--json", ...words],
-                                                 { superuser: "try", err: "message", environ: ENVIRONMENT }));
+    const printed = await finished(cockpit.spawn(["dedupctl", verb, "--json", ...words], READING));
     try {
         return { ...JSON.parse(printed.text) as Documents[V], note: printed.message.trim() };
     } catch {
@@ -139,26 +139,23 @@ export async function ask<V extends keyof Documents>(verb: V, ...words: string[]
 
 // Change something, which takes administrative access.
 export async function change(...words: string[]): Promise<string> {
-    const printed = await finished(cockpit.spawn(["dedupctl", ...words],
-                                                 { superuser: "require", err: "message", environ: ENVIRONMENT }));
+    const printed = await finished(cockpit.spawn(["dedupctl", ...words], CHANGING));
     return printed.status === 0 ? printed.text : refuse(printed);
 }
 
 // Keep passes off a filesystem until the process is closed.
 export function hold(uuid: string, why: string): CockpitProcess {
-    return cockpit.spawn(["dedupctl", "hold", "--why=" + why, uuid, "--", "sleep", "infinity"],
-                         { superuser: "require", err: "message", environ: ENVIRONMENT });
+    return cockpit.spawn(["dedupctl", "hold", "--why=" + why, uuid, "--", "sleep", "infinity"], CHANGING);
 }
 
-// Each message from now on, until the process is closed.
-export function follow(receive: (message: Message) => void): CockpitProcess {
+// The last messages, then each further one, until the process is closed.
+export function follow(lines: number, receive: (messages: Message[]) => void): CockpitProcess {
     let rest = "";
-    return cockpit.spawn(["dedupctl", "log", "--json", "--follow"], { superuser: "try", err: "message", environ: ENVIRONMENT })
+    return cockpit.spawn(["dedupctl", "log", "--json", "--follow", `--lines=${lines}`], READING)
         .stream(text => {
-            const lines = (rest + text).split("\n");
-            rest = lines.pop()!;
-            for (const line of lines)
-                (JSON.parse(line) as Documents["log"]).messages.forEach(receive);
+            const documents = (rest + text).split("\n");
+            rest = documents.pop()!;
+            receive(documents.flatMap(document => (JSON.parse(document) as Documents["log"]).messages));
         });
 }
 
@@ -177,8 +174,7 @@ const DROP_INS = "/etc/dedupd/dedupd.conf.d";
 export const OWN_DROP_IN = "cockpit.conf";
 
 export async function writeDropIn(text: string): Promise<void> {
-    const process = cockpit.script(WRITE_DROP_IN, [DROP_INS, OWN_DROP_IN],
-                                   { superuser: "require", err: "message", environ: ENVIRONMENT });
+    const process = cockpit.script(WRITE_DROP_IN, [DROP_INS, OWN_DROP_IN], CHANGING);
     process.input(text);
     const printed = await finished(process);
     if (printed.status !== 0)
