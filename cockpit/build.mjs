@@ -19,11 +19,11 @@ function textsOfSources() {
         const source = readFileSync(`src/${file}`, "utf8");
         for (const match of source.matchAll(new RegExp(`\\b(?:_|cockpit\\.gettext)\\(\\s*${quoted}|ngettext\\(\\s*${quoted},\\s*${quoted}`, "g"))) {
             const text = match[1] ?? `${match[2]}\0${match[3]}`;
-            texts.set(text, [...texts.get(text) ?? [], file]);
+            texts.set(text, [...texts.get(text) ?? [], `src/${file}`]);
         }
     }
     const { menu } = JSON.parse(readFileSync("manifest.json", "utf8"));
-    texts.set(menu.index.label, ["../manifest.json"]);
+    texts.set(menu.index.label, ["manifest.json"]);
     return texts;
 }
 
@@ -32,7 +32,7 @@ function writePot() {
                   '"Content-Type: text/plain; charset=UTF-8\\n"', '"Plural-Forms: nplurals=2; plural=n != 1;\\n"', ""];
     const entries = [...textsOfSources()].map(([text, files]) => {
         const [one, many] = text.split("\0");
-        return [`#: ${[...new Set(files)].map(file => `src/${file}`).join(" ").replace("src/../", "")}`, `msgid "${one}"`,
+        return [`#: ${[...new Set(files)].join(" ")}`, `msgid "${one}"`,
                 ...many ? [`msgid_plural "${many}"`, 'msgstr[0] ""', 'msgstr[1] ""'] : ['msgstr ""'], ""].join("\n");
     });
     writeFileSync("po/dedupd.pot", [...head, ...entries].join("\n"));

@@ -15,7 +15,7 @@ interface CockpitProblem {
 
 interface CockpitProcess extends PromiseLike<string> {
     then<A, B>(done: (text: string) => A, failed: (problem: CockpitProblem, text?: string) => B): Promise<A | B>;
-    input(text: string, more?: boolean): void;
+    input(text: string): void;
     stream(receive: (text: string) => void): CockpitProcess;
     close(problem?: string): void;
 }
@@ -26,11 +26,11 @@ interface CockpitProxy extends CockpitEvents {
     [property: string]: unknown;
 }
 
-type CockpitProxies = CockpitEvents & { wait(ready: () => void): void } & Record<string, CockpitProxy>;
+type CockpitProxies = CockpitEvents & Record<string, CockpitProxy>;
 
 interface CockpitBus extends CockpitEvents {
     call(path: string, face: string, method: string, words: unknown[],
-         options?: { type?: string; flags?: string }): Promise<unknown[]>;
+         options?: { type?: string }): Promise<unknown[]>;
     subscribe(match: Record<string, string>, receive: (path: string, face: string, signal: string, words: unknown[]) => void): void;
     proxy(face: string, path: string): CockpitProxy;
     proxies(face: string, root: string): CockpitProxies;
@@ -45,7 +45,6 @@ declare const cockpit: CockpitEvents & {
     dbus(name: string | null, options: { bus: "system" | "internal"; superuser?: "try" | "require" }): CockpitBus;
     spawn(words: string[], options: Record<string, unknown>): CockpitProcess;
     script(text: string, words: string[], options: Record<string, unknown>): CockpitProcess;
-    permission(options: { admin: boolean }): CockpitEvents & { allowed: boolean | null };
     gettext(text: string): string;
     ngettext(one: string, many: string, count: number): string;
     format(text: string, ...values: unknown[]): string;

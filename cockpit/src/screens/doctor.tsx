@@ -5,6 +5,7 @@ import { Button, Title } from "@patternfly/react-core";
 import { Table, Tbody, Td, Th, Thead, Tr } from "@patternfly/react-table";
 import { type Finding, useDedupctl } from "../dedupctl";
 import { Answer, Name, TABLE, Word } from "../parts";
+import { NONE } from "../units";
 
 const _ = cockpit.gettext;
 const LEVELS = ["error", "warning", "note", "ok"];
@@ -23,7 +24,7 @@ function Findings({ subject, findings }: { subject: string; findings: Finding[] 
                             <Td dataLabel={_("Level")}><Word>{finding.level}</Word></Td>
                             <Td dataLabel={_("Check")}>{finding.check}</Td>
                             <Td dataLabel={_("Found")}><Name>{finding.evidence}</Name></Td>
-                            <Td dataLabel={_("Remedy")}>{finding.advice ? <Name>{finding.advice}</Name> : "–"}</Td>
+                            <Td dataLabel={_("Remedy")}>{finding.advice ? <Name>{finding.advice}</Name> : NONE}</Td>
                         </Tr>))}
                 </Tbody>
             </Table>

@@ -7,7 +7,7 @@ import { useState } from "react";
 import type { ScreenProps } from "../app";
 import { type Subvolume, type Subvolumes, unescaped, useDedupctl } from "../dedupctl";
 import { Answer, Chooser, Name, Nothing, TABLE, useChosen, useSettled } from "../parts";
-import { bytes, NONE, time } from "../units";
+import { bytes, time } from "../units";
 
 const _ = cockpit.gettext;
 
@@ -82,7 +82,7 @@ function SubvolumeTable({ found }: { found: Subvolumes }) {
                             <Td dataLabel={_("Created")}>{time(one.created)}</Td>
                             <Td dataLabel={_("Deleting it frees")} className="dedupd-number">{bytes(one.reclaimable_bytes)}</Td>
                             <Td dataLabel={_("Holds")} className="dedupd-number">{bytes(one.referenced_bytes)}</Td>
-                            <Td dataLabel={_("Deferred")} className="dedupd-number">{one.deferred_bytes === null ? NONE : bytes(one.deferred_bytes)}</Td>
+                            <Td dataLabel={_("Deferred")} className="dedupd-number">{bytes(one.deferred_bytes)}</Td>
                         </Tr>))}
                 </Tbody>
             </Table>
