@@ -401,8 +401,14 @@ def test_a_setting_of_a_filesystem_is_saved(world):
 
 
 def test_the_journal_is_shown_or_why_not(world):
+    said = world.service.ask("log", "--json", "--lines=1")
     browser = world.open("journal")
-    wait_until(lambda: browser.run("return await page.locator('tbody tr, h4, h2').count();") > 0, browser.text)
+    if said.returncode != 0:
+        browser.see(said.stderr.removeprefix("dedupctl: ").strip())
+    elif said.stdout:
+        wait_until(lambda: browser.run("return await page.locator('tbody tr').count();") > 0, browser.text)
+    else:
+        browser.see("Waiting for messages of dedupd…")
 
 
 def test_the_stores_answer_when_the_service_is_gone(world, running):
