@@ -12,7 +12,6 @@
 #include "kernel-ioctl/call/fd.h"
 
 #include <errno.h>
-#include <glib/gstdio.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -134,34 +133,39 @@ static void find_parts(const Writer *writer, Range *range)
 
 static ParquetFile *begin_part(const Writer *writer, GError **error)
 {
-	g_autofree char *path = file_of(writer, "part.parquet");
+	g_autofree char *path = file_of(writer, "part.parquet.new");
 
 	return parquet_file_new(path, anchor_columns, G_N_ELEMENTS(anchor_columns), error);
 }
 
-/* The file gets a name only now, with what it turned out to contain. */
+/* The name says what the file turned out to contain. */
 static bool end_part(const Writer *writer, ParquetFile *part, const Range *range, GError **error)
 {
-	g_autofree char *made = file_of(writer, "part.parquet");
 	g_autofree char *name = g_strdup_printf(PART_FORMAT, range->from, range->to, range->done);
 	g_autofree char *path = file_of(writer, name);
 
-	if (!parquet_file_finish(part, error))
-		return false;
-	if (g_rename(made, path) == 0)
-		return true;
-	g_set_error(error, G_FILE_ERROR, (int)g_file_error_from_errno(errno), "cannot make %s: %s",
-		    path, g_strerror(errno));
-	return false;
+	return parquet_file_finish(part, path, error);
 }
 
-static bool put_anchor(Writer *writer, ParquetFile *part, const Anchor *anchor, GError **error)
+/* Anchors of one digest lie in one part, since its name has the last digest. */
+static bool put_anchor(Writer *writer, ParquetFile **part, Range *range, const Anchor *anchor,
+		       GError **error)
 {
-	parquet_file_put_number(part, ANCHOR_DIGEST, (int64_t)anchor->digest);
-	parquet_file_put_number(part, ANCHOR_OBJECT, anchor->object);
-	parquet_file_put_number(part, ANCHOR_BLOCK, anchor->block);
+	if (parquet_file_rows(*part) >= PART_ANCHORS && anchor->digest != range->done) {
+		if (!end_part(writer, *part, range, error))
+			return false;
+		parquet_file_free(*part);
+		*part = begin_part(writer, error);
+		if (!*part)
+			return false;
+	}
+
+	parquet_file_put_number(*part, ANCHOR_DIGEST, (int64_t)anchor->digest);
+	parquet_file_put_number(*part, ANCHOR_OBJECT, anchor->object);
+	parquet_file_put_number(*part, ANCHOR_BLOCK, anchor->block);
+	range->done = anchor->digest;
 	writer->result->n_anchors++;
-	return parquet_file_end_row(part, error);
+	return parquet_file_end_row(*part, error);
 }
 
 /* Whole objects have their digests in the list of objects. */
@@ -184,22 +188,10 @@ static bool write_anchors(Writer *writer, Range *range, GError **error)
 	do {
 		if (!anchor_cursor_next(cursor, &anchors, &n, error))
 			return false;
-		for (size_t i = 0; i < n; i++) {
-			if (!is_wanted(&anchors[i], range, done))
-				continue;
-			if (parquet_file_rows(part) >= PART_ANCHORS &&
-			    anchors[i].digest != range->done) {
-				if (!end_part(writer, part, range, error))
-					return false;
-				parquet_file_free(part);
-				part = begin_part(writer, error);
-				if (!part)
-					return false;
-			}
-			range->done = anchors[i].digest;
-			if (!put_anchor(writer, part, &anchors[i], error))
+		for (size_t i = 0; i < n; i++)
+			if (is_wanted(&anchors[i], range, done) &&
+			    !put_anchor(writer, &part, range, &anchors[i], error))
 				return false;
-		}
 		show_progress(writer);
 	} while (n > 0);
 
@@ -272,6 +264,7 @@ static bool put_object(Writer *writer, ParquetFile *file, ObjectDirectories *dir
 /* All objects below @end: the anchors of those that are gone count no more. */
 static bool write_objects(Writer *writer, uint32_t end, GError **error)
 {
+	g_autofree char *made = file_of(writer, "objects.parquet.new");
 	g_autofree char *path = file_of(writer, "objects.parquet");
 	g_autoptr(ObjectCursor) cursor = object_cursor_open_in(writer->snapshot, error);
 	g_autoptr(ObjectDirectories) directories = NULL;
@@ -283,13 +276,13 @@ static bool write_objects(Writer *writer, uint32_t end, GError **error)
 	directories = object_directories_new(writer->store, writer->fd, error);
 	if (!directories)
 		return false;
-	file = parquet_file_new(path, object_columns, G_N_ELEMENTS(object_columns), error);
+	file = parquet_file_new(made, object_columns, G_N_ELEMENTS(object_columns), error);
 	if (!file)
 		return false;
 
 	while (object_cursor_next(cursor, &object, error)) {
 		if (!object)
-			return parquet_file_finish(file, error);
+			return parquet_file_finish(file, path, error);
 		if (object->id < end && !put_object(writer, file, directories, object, error))
 			return false;
 	}

@@ -38,7 +38,6 @@ typedef struct {
 } Chunk;
 
 struct ParquetFile {
-	char *path;
 	char *made_path;
 	FILE *file;
 	const ParquetColumn *columns;
@@ -70,14 +69,13 @@ static bool write_bytes(ParquetFile *file, const void *bytes, size_t n, GError *
 	return fwrite(bytes, 1, n, file->file) == n || fail(file, error);
 }
 
-ParquetFile *parquet_file_new(const char *path, const ParquetColumn *columns, size_t n_columns,
+ParquetFile *parquet_file_new(const char *made_path, const ParquetColumn *columns, size_t n_columns,
 			      GError **error)
 {
 	g_autoptr(ParquetFile) file = g_new0(ParquetFile, 1);
 	int fd;
 
-	file->path = g_strdup(path);
-	file->made_path = g_strconcat(path, ".new", NULL);
+	file->made_path = g_strdup(made_path);
 	file->columns = columns;
 	file->n_columns = n_columns;
 	file->values = g_new0(GByteArray *, n_columns);
@@ -113,7 +111,6 @@ void parquet_file_free(ParquetFile *file)
 	g_array_unref(file->group_rows);
 	g_byte_array_unref(file->packed);
 	ZSTD_freeCCtx(file->zstd);
-	g_free(file->path);
 	g_free(file->made_path);
 	g_free(file);
 }
@@ -285,17 +282,14 @@ static bool write_footer(ParquetFile *file, GError **error)
 	       write_bytes(file, MAGIC, strlen(MAGIC), error);
 }
 
-bool parquet_file_finish(ParquetFile *file, GError **error)
+bool parquet_file_finish(ParquetFile *file, const char *path, GError **error)
 {
-	bool is_closed;
-
 	if (!write_group(file, error) || !write_footer(file, error))
 		return false;
 
-	is_closed = fclose(g_steal_pointer(&file->file)) == 0;
-	if (is_closed && rename(file->made_path, file->path) == 0)
-		return true;
-	fail(file, error);
-	unlink(file->made_path);
-	return false;
+	if (fflush(file->file) != 0 || fsync(fileno(file->file)) != 0 ||
+	    rename(file->made_path, path) != 0)
+		return fail(file, error);
+	fclose(g_steal_pointer(&file->file));
+	return true;
 }

@@ -12,7 +12,7 @@
  * It uses the least of the format: required columns, plain values, one page per column and row group, zstd.
  * Debian 12 has no C library for the format.  Rows are held in memory until a row group is full.
  *
- * The file grows as PATH.new, and has its name only once it is complete.
+ * The file grows at one path, and gets another one once it is complete and on the disk.
  *
  * Thread: one at a time.
  */
@@ -28,11 +28,11 @@ typedef struct {
 	ParquetType type;
 } ParquetColumn;
 
-/* @columns is an array that outlives the file. */
-ParquetFile *parquet_file_new(const char *path, const ParquetColumn *columns, size_t n_columns,
+/* Begin a file that grows at @made_path.  @columns is an array that outlives the file. */
+ParquetFile *parquet_file_new(const char *made_path, const ParquetColumn *columns, size_t n_columns,
 			      GError **error);
 
-/* Without parquet_file_finish(), nothing stays. */
+/* Unless parquet_file_finish() succeeded, nothing stays. */
 void parquet_file_free(ParquetFile *file);
 
 /* Fill the columns of a row in any order, then end it. */
@@ -42,6 +42,8 @@ bool parquet_file_end_row(ParquetFile *file, GError **error) G_GNUC_WARN_UNUSED_
 
 uint64_t parquet_file_rows(const ParquetFile *file);
 
-bool parquet_file_finish(ParquetFile *file, GError **error) G_GNUC_WARN_UNUSED_RESULT;
+/* Complete the file, and rename it to @path. */
+bool parquet_file_finish(ParquetFile *file, const char *path, GError **error)
+	G_GNUC_WARN_UNUSED_RESULT;
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(ParquetFile, parquet_file_free)

@@ -46,7 +46,7 @@ static void test_a_file_appears_once_it_is_whole(void)
 
 	for (int finishes = 0; finishes < 2; finishes++) {
 		g_autoptr(ParquetFile) file =
-			parquet_file_new(path, columns, G_N_ELEMENTS(columns), &error);
+			parquet_file_new(made, columns, G_N_ELEMENTS(columns), &error);
 
 		g_assert_no_error(error);
 		parquet_file_put_number(file, 0, -1);
@@ -55,7 +55,7 @@ static void test_a_file_appears_once_it_is_whole(void)
 		g_assert_cmpuint(parquet_file_rows(file), ==, 1);
 		g_assert_true(g_file_test(made, G_FILE_TEST_EXISTS));
 		if (finishes)
-			g_assert_true(parquet_file_finish(file, &error));
+			g_assert_true(parquet_file_finish(file, path, &error));
 	}
 
 	g_assert_false(g_file_test(made, G_FILE_TEST_EXISTS));
