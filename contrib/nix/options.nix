@@ -3,26 +3,11 @@
 { lib }:
 let
   inherit (lib) types;
-  options = {
+  everywhere = {
     Mode = lib.mkOption {
       type = types.nullOr (types.enum [ "timer" "resident" ]);
       default = null;
       description = "Whether the service begins passes when something changed, or leaves that to a timer.  The default is resident.";
-    };
-    StateDirectory = lib.mkOption {
-      type = types.nullOr types.str;
-      default = null;
-      description = "Where root keeps the hash stores; auto is where the package has it.  Takes auto or an absolute directory.  The default is auto.";
-    };
-    MetricsFile = lib.mkOption {
-      type = types.nullOr types.str;
-      default = null;
-      description = "Where root's passes and the service write metrics for Prometheus.  Takes none or an absolute file.  The default is none.";
-    };
-    Memory = lib.mkOption {
-      type = types.nullOr types.str;
-      default = null;
-      description = "Memory for sorting, in each pass.  Takes a size of at least 4M.  The default is 64M.";
     };
     StoreLimit = lib.mkOption {
       type = types.nullOr types.str;
@@ -33,11 +18,6 @@ let
       type = types.nullOr types.str;
       default = null;
       description = "The key that root's stores have in common with those of other machines.  Takes none or an absolute path.  The default is none.";
-    };
-    Enable = lib.mkOption {
-      type = types.nullOr (types.enum [ "yes" "no" ]);
-      default = null;
-      description = "Whether the filesystem is worked on when no path is given.  The default is yes.";
     };
     Exclude = lib.mkOption {
       type = types.nullOr (types.listOf types.str);
@@ -169,6 +149,8 @@ let
       default = null;
       description = "Positions of which one is an anchor; auto is the same, 16 or 8.  Takes auto or a number from 2 to 64.  The default is auto.";
     };
+  };
+  ofDisks = {
     ReadRate = lib.mkOption {
       type = types.nullOr types.str;
       default = null;
@@ -190,82 +172,33 @@ let
       description = "Whether a disk rotates; auto is what the kernel says.  The default is auto.";
     };
   };
+  ofDedupd = {
+    StateDirectory = lib.mkOption {
+      type = types.nullOr types.str;
+      default = null;
+      description = "Where root keeps the hash stores; auto is where the package has it.  Takes auto or an absolute directory.  The default is auto.";
+    };
+    MetricsFile = lib.mkOption {
+      type = types.nullOr types.str;
+      default = null;
+      description = "Where root's passes and the service write metrics for Prometheus.  Takes none or an absolute file.  The default is none.";
+    };
+    Memory = lib.mkOption {
+      type = types.nullOr types.str;
+      default = null;
+      description = "Memory for sorting, in each pass.  Takes a size of at least 4M.  The default is 64M.";
+    };
+  };
+  ofFilesystems = {
+    Enable = lib.mkOption {
+      type = types.nullOr (types.enum [ "yes" "no" ]);
+      default = null;
+      description = "Whether the filesystem is worked on when no path is given.  The default is yes.";
+    };
+  };
 in
 {
-  dedupd = lib.getAttrs [
-    "Mode"
-    "StateDirectory"
-    "MetricsFile"
-    "Memory"
-    "StoreLimit"
-    "FleetKey"
-    "Exclude"
-    "Include"
-    "MinSize"
-    "MinRun"
-    "MaxCompare"
-    "Threads"
-    "MinAge"
-    "Changing"
-    "AcrossOwners"
-    "Zeros"
-    "Find"
-    "Read"
-    "ReadOnlySnapshots"
-    "NoDataCow"
-    "Compressed"
-    "Rewrite"
-    "LimitRate"
-    "Window"
-    "RunFor"
-    "WakeBytes"
-    "WakeInterval"
-    "Sleeping"
-    "OnBattery"
-    "Degraded"
-    "AnchorBlocks"
-    "AnchorWindow"
-    "ReadRate"
-    "ReadIOPS"
-    "Pressure"
-    "Rotating"
-  ] options;
-  disk = lib.getAttrs [
-    "ReadRate"
-    "ReadIOPS"
-    "Pressure"
-    "Rotating"
-  ] options;
-  filesystem = lib.getAttrs [
-    "Mode"
-    "StoreLimit"
-    "FleetKey"
-    "Enable"
-    "Exclude"
-    "Include"
-    "MinSize"
-    "MinRun"
-    "MaxCompare"
-    "Threads"
-    "MinAge"
-    "Changing"
-    "AcrossOwners"
-    "Zeros"
-    "Find"
-    "Read"
-    "ReadOnlySnapshots"
-    "NoDataCow"
-    "Compressed"
-    "Rewrite"
-    "LimitRate"
-    "Window"
-    "RunFor"
-    "WakeBytes"
-    "WakeInterval"
-    "Sleeping"
-    "OnBattery"
-    "Degraded"
-    "AnchorBlocks"
-    "AnchorWindow"
-  ] options;
+  dedupd = everywhere // ofDisks // ofDedupd;
+  disk = ofDisks;
+  filesystem = everywhere // ofFilesystems;
 }
