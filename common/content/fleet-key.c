@@ -47,10 +47,8 @@ static bool check(const char *path, int fd, GError **error)
 		return refuse(path, "it is not a regular file", error);
 	if (!is_trusted(&file))
 		return refuse(path, "it leads to a file of another user than root", error);
-	if (file.st_mode & (S_IRWXG | S_IRWXO))
-		return refuse(path, "others may read or write it: 'chmod 600' changes that", error);
-	return file.st_size == TEXT_BYTES ||
-	       refuse(path, "it has not 384 hexadecimal digits and a newline", error);
+	return !(file.st_mode & (S_IRWXG | S_IRWXO)) ||
+	       refuse(path, "others may read or write it: 'chmod 600' changes that", error);
 }
 
 bool fleet_key_parse(const char *text, uint8_t ret[HASH_STORE_SECRET_BYTES])
@@ -78,18 +76,18 @@ bool fleet_key_read(const char *path, FleetKey *ret, GError **error)
 {
 	/* A FIFO in its place must not block. */
 	g_auto(Fd) fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-	char text[TEXT_BYTES];
+	char text[TEXT_BYTES + 1];
 	bool is_valid;
 
 	if (fd < 0)
 		return fail("read", path, errno, error);
 	if (!check(path, fd, error))
 		return false;
-	is_valid = read(fd, text, sizeof(text)) == (ssize_t)sizeof(text) &&
+	is_valid = read(fd, text, sizeof(text)) == TEXT_BYTES &&
 		   fleet_key_parse(text, ret->secret) && text[TEXT_BYTES - 1] == '\n';
 	explicit_bzero(text, sizeof(text));
 	if (!is_valid)
-		return refuse(path, "it has not 384 hexadecimal digits and a newline", error);
+		return refuse(path, "it is not 384 hexadecimal digits and a newline", error);
 
 	set_id(ret);
 	return true;
