@@ -226,7 +226,7 @@ static bool print_served(Table *table, const Options *options, ExitStatus *ret)
 	if (!is_told)
 		return false;
 
-	message_print("shown is what the service tells: only root may read its stores");
+	message_print("the passes come from the service: only root may read its stores");
 	hide_empty(table, &shown, options);
 	table_print(table);
 	return true;
