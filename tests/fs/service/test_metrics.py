@@ -176,15 +176,20 @@ def test_one_pass_writes_metrics_without_a_service(dedupd, twins, tmp_path):
     assert value(path.read_text(), "dedupd_last_success_timestamp_seconds") > first
 
 
-@pytest.mark.parametrize("kind", ["xfs"])
-def test_a_store_that_cannot_be_used_is_told(dedupd, twins, tmp_path):
+@pytest.fixture
+def path_of_failure(dedupd, twins, tmp_path):
+    """The metrics of a pass that failed, because its store cannot be used."""
     path = tmp_path / "metrics.prom"
     options = configure(tmp_path / "dedupd.conf", twins, path, dedupd.state_directory)
     dedupd.run(**options)
     dedupd.store_path.write_bytes(b"no store at all" * 1000)
-
     assert dedupd.run(**options).status == 1
-    text = path.read_text()
+    return path
+
+
+@pytest.mark.parametrize("kind", ["xfs"])
+def test_a_store_that_cannot_be_used_is_told(dedupd, path_of_failure):
+    text = path_of_failure.read_text()
     prometheus.check_metrics(text)
     assert value(text, "dedupd_store_usable") == 0
     assert value(text, "dedupd_last_pass_outcome", outcome="failed") == 1
@@ -270,13 +275,8 @@ def test_each_query_of_the_dashboard_has_an_answer(twins, service, tmp_path):
 
 
 @pytest.mark.parametrize("kind", ["xfs"])
-def test_prometheus_raises_an_alert_when_passes_fail(dedupd, twins, tmp_path):
-    path = tmp_path / "metrics.prom"
-    options = configure(tmp_path / "dedupd.conf", twins, path, dedupd.state_directory)
-    dedupd.run(**options)
-    dedupd.store_path.write_bytes(b"no store at all" * 1000)
-    dedupd.run(**options)
-    with prometheus.running(tmp_path, path.read_text, RULES) as server:
+def test_prometheus_raises_an_alert_when_passes_fail(twins, path_of_failure, tmp_path):
+    with prometheus.running(tmp_path, path_of_failure.read_text, RULES) as server:
         ((labels, _),) = server.wait_for('ALERTS{alertname="DedupdPassFailed", alertstate="firing"}')
     assert labels["severity"] == "warning"
     assert labels["mountpoint"] == str(twins)
