@@ -56,7 +56,7 @@ static void set_form(Table *table, const ConfigKey *key)
 	static const char *const types[] = {
 		[CONFIG_CHOICE] = "choice",   [CONFIG_BYTES] = "size",
 		[CONFIG_NUMBER] = "number",   [CONFIG_DURATION] = "duration",
-		[CONFIG_PATH] = "directory",  [CONFIG_WINDOW] = "window",
+		[CONFIG_PATH] = "path",       [CONFIG_WINDOW] = "window",
 		[CONFIG_EXCLUDE] = "pattern", [CONFIG_INCLUDE] = "pattern",
 	};
 	g_autofree char *choices = key->words ? g_strjoinv("\n", (char **)key->words) : NULL;

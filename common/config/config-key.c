@@ -40,7 +40,6 @@ static const ConfigKey keys[] = {
 		.offset = offsetof(Settings, metrics_file),
 		.type = CONFIG_PATH,
 		WORD("none", 0),
-		.form = "none or an absolute file",
 		.help = "Where root's passes and the service write metrics for Prometheus.",
 	},
 	{
@@ -68,7 +67,6 @@ static const ConfigKey keys[] = {
 		EVERYWHERE(fleet_key),
 		.type = CONFIG_PATH,
 		WORD("none", 0),
-		.form = "none or an absolute path",
 		.help = "The key that root's stores have in common with those of other machines.",
 	},
 	{

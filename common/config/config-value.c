@@ -15,7 +15,7 @@ char *config_value_form(const ConfigKey *key)
 	static const char *const kinds[] = {
 		[CONFIG_BYTES] = "a size",
 		[CONFIG_DURATION] = "a duration",
-		[CONFIG_PATH] = "an absolute directory",
+		[CONFIG_PATH] = "an absolute path",
 		[CONFIG_WINDOW] = "a time of the day, as 22:00-06:00, with weekdays, as Mon-Fri",
 		[CONFIG_EXCLUDE] = "a pattern as in gitignore",
 		[CONFIG_INCLUDE] = "a pattern as in gitignore",

@@ -176,12 +176,12 @@ let
     StateDirectory = lib.mkOption {
       type = types.nullOr types.str;
       default = null;
-      description = "Where root keeps the hash stores; auto is where the package has it.  Takes auto or an absolute directory.  The default is auto.";
+      description = "Where root keeps the hash stores; auto is where the package has it.  Takes auto or an absolute path.  The default is auto.";
     };
     MetricsFile = lib.mkOption {
       type = types.nullOr types.str;
       default = null;
-      description = "Where root's passes and the service write metrics for Prometheus.  Takes none or an absolute file.  The default is none.";
+      description = "Where root's passes and the service write metrics for Prometheus.  Takes none or an absolute path.  The default is none.";
     };
     Memory = lib.mkOption {
       type = types.nullOr types.str;
