@@ -120,12 +120,10 @@ bool fleet_key_make(const char *path, bool replace, FleetKey *ret, GError **erro
 	set_id(ret);
 	/* One that an interrupted call left. */
 	unlink(made);
-	if (!write_text(made, ret, error))
-		return false;
-
 	/* link() replaces nothing, rename() does. */
-	is_made = (replace ? rename(made, path) : link(made, path)) == 0 ||
-		  fail("make", path, errno, error);
+	is_made = write_text(made, ret, error) &&
+		  ((replace ? rename(made, path) : link(made, path)) == 0 ||
+		   fail("make", path, errno, error));
 	unlink(made);
 	return is_made;
 }
