@@ -273,7 +273,7 @@ def test_others_see_the_history_that_the_service_tells(service, tree):
     (own, said), (told, said_to_others) = history(f"--state-dir={service.state_directory}"), history(user=USER)
     assert len(own) == 1
     assert (told, said) == (own, "")
-    assert "what the service tells" in said_to_others
+    assert "the passes come from the service" in said_to_others
     assert history(tree, user=USER)[0] == own
     assert service.ask("history", "/nowhere", user=USER).returncode == 1
 
