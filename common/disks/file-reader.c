@@ -175,6 +175,32 @@ static void drop_window(FileReader *reader, const Window *window)
 				  window->hot);
 }
 
+/* Search from the newest: the wanted window is often the newest, or the oldest. */
+static Window *find_window(const FileReader *reader, uint64_t start)
+{
+	for (size_t i = reader->windows->len; i > 0; i--) {
+		Window *window = &g_array_index(reader->windows, Window, i - 1);
+
+		if (window->start == start)
+			return window;
+	}
+
+	return NULL;
+}
+
+void file_reader_drop(const FileReader *reader, uint64_t offset, uint64_t length)
+{
+	uint64_t end = MIN(offset + length, reader->size_bytes);
+
+	for (uint64_t at = offset, next; at < end; at = next) {
+		const Window *window = find_window(reader, at - at % WINDOW_BYTES);
+
+		next = MIN(end, at - at % FILE_READER_PIECE_BYTES + FILE_READER_PIECE_BYTES);
+		if (window && !is_hot_piece(window, at))
+			page_cache_drop(reader->fd, at, next - at);
+	}
+}
+
 void file_reader_keep(FileReader *reader, PageCacheBudget *kept, uint32_t object)
 {
 	reader->kept = kept;
@@ -226,19 +252,6 @@ void file_reader_prefer_direct(FileReader *reader)
 void file_reader_widen(FileReader *reader, PageCacheBudget *kept)
 {
 	reader->wide = kept;
-}
-
-/* Search from the newest: the wanted window is often the newest, or the oldest. */
-static Window *find_window(const FileReader *reader, uint64_t start)
-{
-	for (size_t i = reader->windows->len; i > 0; i--) {
-		Window *window = &g_array_index(reader->windows, Window, i - 1);
-
-		if (window->start == start)
-			return window;
-	}
-
-	return NULL;
 }
 
 /* Make room for one more window: drop the oldest ones without holds. */

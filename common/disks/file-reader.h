@@ -115,6 +115,9 @@ ReadOutcome file_reader_read_directly(FileReader *reader, uint64_t offset, uint6
 /* Start reading a held range without waiting, unless a limit applies.  Thread: any. */
 void file_reader_fetch_held(const FileReader *reader, uint64_t offset, uint64_t length);
 
+/* Drop the range, which was read, now, except what others had cached. */
+void file_reader_drop(const FileReader *reader, uint64_t offset, uint64_t length);
+
 /* Read @length bytes at @offset. */
 ReadOutcome file_reader_read(FileReader *reader, uint64_t offset, uint64_t length, void *buffer);
 

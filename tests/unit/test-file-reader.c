@@ -163,6 +163,24 @@ static void test_of_a_piece_that_is_half_cached_all_stays(void)
 	g_assert_cmpuint(page_cache_resident_bytes(fd, 3 * MIB, MIB), ==, MIB);
 }
 
+static void test_what_is_dropped_early_leaves_what_others_had_cached(void)
+{
+	g_autoptr(Fixture) fixture = fixture_new(0);
+	g_auto(Fd) fd = create_cold(fixture, 4 * MIB);
+	g_autoptr(FileReader) reader = open_reader(fixture, 4 * MIB);
+	g_autofree char *buffer = g_malloc(MIB);
+
+	if (!can_drop(fixture))
+		return;
+	g_assert_cmpint(posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM), ==, 0);
+	g_assert_cmpint(pread(fd, buffer, MIB, MIB), ==, (ssize_t)MIB);
+	read_well(reader, 0, 4 * MIB);
+	file_reader_drop(reader, 0, 3 * MIB);
+	g_assert_cmpuint(page_cache_resident_bytes(fd, 0, 3 * MIB), ==, MIB);
+	g_assert_cmpuint(page_cache_resident_bytes(fd, MIB, MIB), ==, MIB);
+	g_assert_cmpuint(page_cache_resident_bytes(fd, 3 * MIB, MIB), ==, MIB);
+}
+
 static void test_a_window_is_dropped_when_four_more_were_read(void)
 {
 	g_autoptr(Fixture) fixture = fixture_new(0);
@@ -453,6 +471,8 @@ int main(int argc, char **argv)
 			test_what_was_cached_of_a_window_stays_mib_by_mib);
 	g_test_add_func("/file-reader/of-a-piece-that-is-half-cached-all-stays",
 			test_of_a_piece_that_is_half_cached_all_stays);
+	g_test_add_func("/file-reader/what-is-dropped-early-leaves-what-others-had-cached",
+			test_what_is_dropped_early_leaves_what_others_had_cached);
 	g_test_add_func("/file-reader/a-window-is-dropped-when-four-more-were-read",
 			test_a_window_is_dropped_when_four_more_were_read);
 	g_test_add_func("/file-reader/what-is-held-stays-until-it-is-released-as-often",

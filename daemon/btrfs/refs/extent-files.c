@@ -147,16 +147,18 @@ FileReader *extent_files_open(ExtentFiles *files, const ExtentRef *ref, SkipReas
 	return file ? file->reader : NULL;
 }
 
-FetchedAhead extent_files_hold(ExtentFiles *files, const ExtentRef *ref, FileReader **ret)
+FetchedAhead extent_files_hold(ExtentFiles *files, const ExtentRef *ref, uint64_t offset,
+			       uint64_t length, FileReader **ret)
 {
 	SkipReason ignored;
-	FetchedAhead held = { .file = open_file(files, ref, &ignored) };
+	FetchedAhead held = { open_file(files, ref, &ignored), offset, length };
 
 	*ret = NULL;
 	if (!held.file)
 		return held;
 
 	*ret = held.file->reader;
+	file_reader_hold(*ret, offset, length);
 	if (held.file->n_holds++ == 0) {
 		g_queue_delete_link(&files->idle, held.file->link);
 		held.file->link = NULL;
@@ -168,15 +170,10 @@ FetchedAhead extent_files_fetch(ExtentFiles *files, const ExtentRef *ref, uint64
 				uint64_t length)
 {
 	FileReader *reader;
-	FetchedAhead fetched = extent_files_hold(files, ref, &reader);
+	FetchedAhead fetched = extent_files_hold(files, ref, offset, length, &reader);
 
-	if (!fetched.file)
-		return fetched;
-
-	fetched.offset = offset;
-	fetched.length = length;
-	file_reader_hold(fetched.file->reader, offset, length);
-	file_reader_fetch(fetched.file->reader, offset, length);
+	if (reader)
+		file_reader_fetch(reader, offset, length);
 	return fetched;
 }
 

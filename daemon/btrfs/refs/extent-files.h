@@ -30,11 +30,15 @@ FileReader *extent_files_open(ExtentFiles *files, const ExtentRef *ref, SkipReas
 typedef struct {
 	struct OpenFile *file; /* NULL: nothing */
 	uint64_t offset;
-	uint64_t length; /* 0: the file is only held open */
+	uint64_t length;
 } FetchedAhead;
 
-/* Hold the file open; *ret: its reader.  NULL, if it does not open.  To be released. */
-FetchedAhead extent_files_hold(ExtentFiles *files, const ExtentRef *ref, FileReader **ret);
+/*
+ * Hold the file open, and a range of it (file_reader_hold()); *ret: its reader.  NULL, if it does not open.  To be
+ * released.
+ */
+FetchedAhead extent_files_hold(ExtentFiles *files, const ExtentRef *ref, uint64_t offset,
+			       uint64_t length, FileReader **ret);
 
 /* Start reading @length bytes at @offset of the file, if it opens.  To be released. */
 FetchedAhead extent_files_fetch(ExtentFiles *files, const ExtentRef *ref, uint64_t offset,

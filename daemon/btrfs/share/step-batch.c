@@ -20,9 +20,12 @@ static bool open_files(const StepBatch *batch, const ExtentCopy *copy, BatchStep
 	const ExtentStep *step = &at->job.step;
 	StepFiles *files = &at->job.files;
 
-	at->target = extent_files_hold(batch->files, &step->target, &files->to);
+	at->job.ahead_bytes = checksum_trust_ahead_bytes(batch->pass, step->length);
+	at->target = extent_files_hold(batch->files, &step->target, step->target_offset,
+				       at->job.ahead_bytes, &files->to);
 	if (step->from == STEP_FROM_PLACE)
-		at->source = extent_files_hold(batch->files, &step->source, &files->from);
+		at->source = extent_files_hold(batch->files, &step->source, step->source_offset,
+					       at->job.ahead_bytes, &files->from);
 	else if (step->from == STEP_FROM_COPY)
 		files->from = extent_copy_reader(copy);
 
@@ -66,9 +69,11 @@ static bool share_all(const StepBatch *batch, const ExtentCopy *copy, const GArr
 		all[i].job.differs = steps->alone ? &differs[steps->first] : NULL;
 		all[i].alone = steps->alone;
 		all[i].is_put = open_files(batch, copy, &all[i]);
+	}
+	/* Only now, as one file may be used by several steps. */
+	for (guint i = 0; i < taken->len; i++)
 		if (all[i].is_put)
 			step_pool_put(batch->pool, &all[i].job);
-	}
 	step_pool_wait(batch->pool);
 
 	for (guint i = 0; i < taken->len; i++) {

@@ -10,6 +10,19 @@
 /* The owner looks at the devices so often while it waits. */
 #define LOOK_USEC (100 * INT64_C(1000))
 
+/* So much is fetched ahead, so that the disk reads while the kernel compares. */
+#define AHEAD_BYTES (UINT64_C(4) << 20)
+
+/* A reference that was shared: it has the data of @source from @source_offset on. */
+struct StandIn {
+	FileKey source;
+	uint64_t source_offset;
+	ExtentRef place;
+	uint64_t offset;
+	uint64_t length;
+	FileReader *reader; /* borrowed from the job */
+};
+
 typedef struct {
 	StepPool *pool;
 	StepSharer *sharer;
@@ -32,8 +45,10 @@ struct StepPool {
 	/* Guards the rest. */
 	pthread_mutex_t mutex;
 	pthread_cond_t has_work;
-	GQueue waiting;     /* StepJob, in the order of putting */
-	GHashTable *in_use; /* set of FileKey: the files of steps that are being shared */
+	GQueue waiting;       /* StepJob, in the order of putting */
+	GHashTable *in_use;   /* set of FileKey: the files of steps that are being shared */
+	GPtrArray *stand_ins; /* StandIn */
+	uint64_t ahead_bytes; /* fetched for waiting jobs */
 	bool is_closing;
 };
 
@@ -47,12 +62,6 @@ static bool is_in_use(const StepPool *pool, const ExtentRef *place)
 	FileKey key = key_of(place);
 
 	return g_hash_table_contains(pool->in_use, &key);
-}
-
-static bool is_free(const StepPool *pool, const ExtentStep *step)
-{
-	return !is_in_use(pool, &step->target) &&
-	       (step->from != STEP_FROM_PLACE || !is_in_use(pool, &step->source));
 }
 
 static void use(StepPool *pool, const ExtentRef *place)
@@ -69,22 +78,76 @@ static void disuse(StepPool *pool, const ExtentRef *place)
 	g_hash_table_remove(pool->in_use, &key);
 }
 
+/* The file that @job reads besides its target; NULL: none. */
+static const ExtentRef *source_of(const StepJob *job)
+{
+	if (job->step.from != STEP_FROM_PLACE)
+		return NULL;
+
+	return job->stand_in ? &job->stand_in->place : &job->step.source;
+}
+
+/* A stand-in for the source of @step whose file nobody uses. */
+static const StandIn *find_stand_in(const StepPool *pool, const ExtentStep *step)
+{
+	FileKey source = key_of(&step->source);
+
+	for (guint i = 0; i < pool->stand_ins->len; i++) {
+		const StandIn *at = g_ptr_array_index(pool->stand_ins, i);
+
+		if (file_key_equal(&at->source, &source) &&
+		    at->source_offset == step->source_offset && at->length >= step->length &&
+		    !is_in_use(pool, &at->place))
+			return at;
+	}
+
+	return NULL;
+}
+
+/* Whether nobody uses the files of @job, with a stand-in if need be. */
+static bool is_free(const StepPool *pool, StepJob *job)
+{
+	const ExtentStep *step = &job->step;
+
+	if (is_in_use(pool, &step->target))
+		return false;
+	if (step->from != STEP_FROM_PLACE || !is_in_use(pool, &step->source))
+		return true;
+
+	job->stand_in = find_stand_in(pool, step);
+	return job->stand_in != NULL;
+}
+
 /* The first job whose files nobody uses; NULL: there is none now. */
 static StepJob *take_next(StepPool *pool)
 {
 	for (GList *link = pool->waiting.head; link; link = link->next) {
 		StepJob *job = link->data;
 
-		if (!is_free(pool, &job->step))
+		if (!is_free(pool, job))
 			continue;
 		g_queue_delete_link(&pool->waiting, link);
+		if (job->is_fetched)
+			pool->ahead_bytes -= job->ahead_bytes;
 		use(pool, &job->step.target);
-		if (job->step.from == STEP_FROM_PLACE)
-			use(pool, &job->step.source);
+		if (source_of(job))
+			use(pool, source_of(job));
 		return job;
 	}
 
 	return NULL;
+}
+
+/* Share the step of @job with its stand-in.  If that fails, the stand-in may be to blame. */
+static void share_with_stand_in(StepSharer *sharer, StepJob *job)
+{
+	ExtentStep step = job->step;
+	StepFiles files = { job->files.to, job->stand_in->reader };
+
+	step.source = job->stand_in->place;
+	step.source_offset = job->stand_in->offset;
+	job->shared = step_sharer_share(sharer, &step, &files);
+	job->is_left = job->shared.done < step.length;
 }
 
 /* Share the step of @job, unless it would differ.  @mutex, or NULL, is given up while the step is shared. */
@@ -96,22 +159,109 @@ static void share_step(StepSharer *sharer, StepJob *job, pthread_mutex_t *mutex)
 
 	if (mutex)
 		pthread_mutex_unlock(mutex);
-	job->shared = step_sharer_share(sharer, &job->step, &job->files);
+	if (job->stand_in)
+		share_with_stand_in(sharer, job);
+	else
+		job->shared = step_sharer_share(sharer, &job->step, &job->files);
 	if (mutex)
 		pthread_mutex_lock(mutex);
-	if (job->differs && job->shared.outcome == DEDUPE_DIFFERS)
+	if (job->differs && !job->is_left && job->shared.outcome == DEDUPE_DIFFERS)
 		*job->differs = true;
+}
+
+/* Whether the threads could use one more stand-in for the source of @step. */
+static bool wants_stand_in(const StepPool *pool, const ExtentStep *step)
+{
+	FileKey source = key_of(&step->source);
+	guint n = 0;
+
+	for (guint i = 0; i < pool->stand_ins->len; i++) {
+		const StandIn *at = g_ptr_array_index(pool->stand_ins, i);
+
+		n += file_key_equal(&at->source, &source) &&
+		     at->source_offset == step->source_offset;
+	}
+
+	return n + 1 < pool->n_sharers;
+}
+
+/* From now on, the target of @job is a source, if this is of use. */
+static bool add_stand_in(StepPool *pool, const StepJob *job)
+{
+	const ExtentStep *step = &job->step;
+	StandIn *at;
+
+	if (step->from != STEP_FROM_PLACE || job->is_left || job->shared.done < step->length ||
+	    !wants_stand_in(pool, step))
+		return false;
+
+	at = g_new(StandIn, 1);
+	*at = (StandIn){
+		.source = key_of(&step->source),
+		.source_offset = step->source_offset,
+		.place = step->target,
+		.offset = step->target_offset,
+		.length = step->length,
+		.reader = job->files.to,
+	};
+	g_ptr_array_add(pool->stand_ins, at);
+	return true;
+}
+
+/* Nobody reads the target of @job again: drop its pages now, beside calls of the others. */
+static void drop_target(StepPool *pool, const StepJob *job)
+{
+	pthread_mutex_unlock(&pool->mutex);
+	file_reader_drop(job->files.to, job->step.target_offset, job->shared.done);
+	pthread_mutex_lock(&pool->mutex);
+}
+
+/* The first waiting job whose data may be fetched; NULL: there is none, or enough is fetched. */
+static StepJob *take_unfetched(StepPool *pool)
+{
+	if (pool->ahead_bytes >= AHEAD_BYTES)
+		return NULL;
+
+	for (GList *link = pool->waiting.head; link; link = link->next) {
+		StepJob *job = link->data;
+
+		if (job->is_fetched)
+			continue;
+		job->is_fetched = true;
+		pool->ahead_bytes += job->ahead_bytes;
+		return job;
+	}
+
+	return NULL;
+}
+
+/* The owner waits for the job in hand, so the files of the others stay open. */
+static void fetch_ahead(StepPool *pool)
+{
+	StepJob *job;
+
+	while ((job = take_unfetched(pool))) {
+		pthread_mutex_unlock(&pool->mutex);
+		file_reader_fetch_held(job->files.to, job->step.target_offset, job->ahead_bytes);
+		pthread_mutex_lock(&pool->mutex);
+	}
 }
 
 static void do_job(Sharer *sharer, StepJob *job)
 {
 	StepPool *pool = sharer->pool;
 
+	fetch_ahead(pool);
 	share_step(sharer->sharer, job, &pool->mutex);
-	disuse(pool, &job->step.target);
-	if (job->step.from == STEP_FROM_PLACE)
-		disuse(pool, &job->step.source);
+	if (source_of(job))
+		disuse(pool, source_of(job));
+	/* It may be in the file of its source. */
+	use(pool, &job->step.target);
 	/* Another job may have waited for these files. */
+	pthread_cond_broadcast(&pool->has_work);
+	if (!add_stand_in(pool, job))
+		drop_target(pool, job);
+	disuse(pool, &job->step.target);
 	pthread_cond_broadcast(&pool->has_work);
 	receiver_send(pool->done, job);
 }
@@ -186,6 +336,7 @@ StepPool *step_pool_new(Pass *pass, ExtentFiles *files, StepSharer *own)
 	pthread_cond_init(&pool->has_work, NULL);
 	g_queue_init(&pool->waiting);
 	pool->in_use = g_hash_table_new_full(file_key_hash, file_key_equal, g_free, NULL);
+	pool->stand_ins = g_ptr_array_new_with_free_func(g_free);
 	start_threads(pool, files);
 	return pool;
 }
@@ -216,6 +367,7 @@ void step_pool_free(StepPool *pool)
 	if (pool->messages)
 		message_queue_unref(pool->messages);
 	g_hash_table_unref(pool->in_use);
+	g_ptr_array_unref(pool->stand_ins);
 	pthread_cond_destroy(&pool->has_work);
 	pthread_mutex_destroy(&pool->mutex);
 	g_free(pool);
@@ -242,4 +394,9 @@ void step_pool_wait(StepPool *pool)
 		/* If the pass ends, the jobs do. */
 		(void)!pass_checkpoint(pool->pass);
 	}
+
+	g_auto(Locked) locked G_GNUC_UNUSED = locked_take(&pool->mutex);
+
+	/* Their files are closed from now on. */
+	g_ptr_array_set_size(pool->stand_ins, 0);
 }

@@ -7,7 +7,9 @@
  * StepPool - shares steps of several targets at a time, on threads.
  *
  * The kernel locks both files of a call.  So two steps that have a file in common are never shared at the same time:
- * their threads would only wait for each other.
+ * their threads would only wait for each other.  All references to an extent have one source.  But each of them that
+ * was shared is a source, too, whose data is in memory: a stand-in.  So several threads share the references of 40
+ * snapshots.
  *
  * The owner waits for all steps before it goes on.  So no back references are looked up beside a call, which may hang
  * the kernel (dedupe-range.h), and what a plan sees does not depend on the number of threads.
@@ -16,16 +18,23 @@
  */
 typedef struct StepPool StepPool;
 
+typedef struct StandIn StandIn;
+
 /* One step.  The owner keeps it until step_pool_wait() has returned. */
 typedef struct {
 	/* Set by the owner before it is put. */
 	ExtentStep step;
-	StepFiles files; /* open until then */
-	bool *differs;   /* of steps that differ only together: one of them did; or NULL */
+	StepFiles files;      /* open until then */
+	uint64_t ahead_bytes; /* of each of them, which are held, and fetched before its turn */
+	bool *differs;        /* of steps that differ only together: one of them did; or NULL */
 
 	/* The result. */
 	SharedStep shared;
-	bool is_left; /* nothing was tried, because another one differed */
+	bool is_left; /* it is to be tried alone: another one differed, or a stand-in did not serve */
+
+	/* Of the pool. */
+	bool is_fetched;
+	const StandIn *stand_in; /* NULL: the source of the step itself */
 } StepJob;
 
 /*

@@ -3,6 +3,7 @@
 
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -11,6 +12,8 @@ import pytest
 
 import harness
 import oracle
+import subvolumes
+from content import noise, write_extent
 
 sys.path.append(str(pathlib.Path(__file__).parents[2] / "bench"))
 import corpus  # noqa: E402 (the path is set above)
@@ -19,6 +22,8 @@ from extent_corpus import ExtentCorpus  # noqa: E402
 MIB = 1 << 20
 CORPUS_BYTES = 96 * MIB
 THREADS = (1, 2, 8)
+SNAPSHOTS = 12
+FILES = 40
 
 
 def copy_sparse(source, target):
@@ -84,3 +89,56 @@ def test_the_number_of_threads_does_not_change_what_is_shared(look, kind, find):
         assert other.freed_bytes == one.freed_bytes, f"{threads} threads"
         assert shared_by(other) == shared_by(one)
         assert other_sharing == sharing
+
+
+@pytest.fixture
+def snapshots(make_filesystem):
+    """A filesystem with equal files, which each snapshot has, too."""
+    filesystem = make_filesystem("btrfs", 8 * CORPUS_BYTES)
+    tree = pathlib.Path(filesystem.mount_point)
+    live = subvolumes.make_subvolume(tree / "live")
+    for number in range(FILES):
+        for name in ("one", "other"):
+            write_extent(live / f"{name}-{number:02}", noise(number, MIB))
+    for number in range(SNAPSHOTS):
+        subvolumes.snapshot(live, tree / f"snapshot-{number}")
+    return filesystem
+
+
+def share_all(dedupd, threads):
+    return harness.check_pass(dedupd, find="checksums", may_note=True, threads=threads, max_compare=1000,
+                              read_only_snapshots="share").first
+
+
+@pytest.mark.parametrize("threads", THREADS)
+def test_all_references_of_snapshots_are_shared(snapshots, make_dedupd, threads):
+    snapshots.unmount()
+    snapshots.mount()
+    run = share_all(make_dedupd(snapshots), threads)
+    assert run.freed_bytes == FILES * MIB
+    # Whatever the sources of the threads are, nothing is read twice.
+    assert run.device_bytes <= 1.05 * (SNAPSHOTS + 2) * FILES * MIB
+
+
+def sources_that_were_targets(trace):
+    """How many calls had a source that was the target of an earlier one."""
+    targets = set()
+    found = 0
+    for line in trace.read_text().splitlines():
+        if closed := re.search(r"close\((\d+)", line):
+            targets.discard(closed[1])
+        elif call := re.search(r"ioctl\((\d+).*FIDEDUPERANGE.*dest_fd=(\d+)", line):
+            found += call[1] in targets
+            targets.add(call[2])
+    return found
+
+
+@pytest.mark.parametrize("threads", (1, 4))
+def test_a_reference_that_was_shared_is_a_source_for_other_threads(snapshots, make_dedupd, tmp_path, threads):
+    if not shutil.which("strace"):
+        pytest.skip("there is no strace")
+    dedupd = make_dedupd(snapshots)
+    command = dedupd.command(find="checksums", threads=threads, max_compare=1000, read_only_snapshots="share")
+    subprocess.run(["strace", "-f", "-e", "trace=ioctl,close", "-o", tmp_path / "calls", *command], check=True,
+                   env=dedupd.environment(), stdout=subprocess.DEVNULL)
+    assert (sources_that_were_targets(tmp_path / "calls") > 0) == (threads > 1)
