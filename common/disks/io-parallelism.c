@@ -32,6 +32,7 @@ IoParallelism io_parallelism_of(DiskTable *table, int fd, uint32_t threads)
 
 	if (threads != SETTINGS_THREADS_AUTO)
 		return (IoParallelism){ is_rotating, threads, threads };
-	/* Comparing takes processors. */
-	return (IoParallelism){ is_rotating, n_readers, MIN(n_readers, g_get_num_processors()) };
+	/* Comparing takes processors.  One more thread makes up for those that wait for the disk. */
+	return (IoParallelism){ is_rotating, n_readers,
+				MIN(n_readers, g_get_num_processors() + 1) };
 }

@@ -28,6 +28,7 @@ struct PinnedExtents {
 	PinnedExtent next;  /* the first at the address seen last, or behind it */
 	bool has_next;
 	bool is_begun;  /* one was seen since they were renewed */
+	bool is_again;  /* they were renewed before, in this pass */
 	bool has_noted; /* the subvolumes, in this pass */
 };
 
@@ -109,6 +110,9 @@ bool pinned_extents_see(PinnedExtents *pinned, uint64_t address, uint64_t refs, 
 
 	/* A deferred extent is looked at when the newest of its snapshots is gone. */
 	if (pinned->next.holders > 0)
+		return true;
+	/* Counting the places of an extent takes the kernel long.  Others change them, so once per pass is enough. */
+	if (pinned->is_again && pin_watch_counts_places(pinned->next.cause))
 		return true;
 	/* Each reference of the item is at least one place, so they need not be counted. */
 	return (pinned->next.cause == PIN_TOO_COSTLY && refs > pinned->next.length) ||
@@ -429,6 +433,7 @@ bool pinned_extents_renew(PinnedExtents *pinned, uint64_t *ret_n, GError **error
 	gpointer address;
 
 	pinned->is_begun = false;
+	pinned->is_again = true;
 	*ret_n = g_hash_table_size(pinned->over);
 	g_hash_table_iter_init(&iterator, pinned->over);
 	while (g_hash_table_iter_next(&iterator, &address, NULL))
