@@ -1,36 +1,43 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 --
 -- For each unit (a host or a dataset): its data, each piece counted once; how much of it others hold; and its part of
--- what one filer for all would save, where one copy stays.
+-- what one filer for all would save, where one copy stays.  Of data that h units hold, each of them saves 1 - 1/h.
 WITH whole AS (
-	SELECT c.unit, SUM(c.bytes) AS stored_bytes, SUM(c.bytes / h.copies) AS data_bytes
-	FROM unit_cells c
-	JOIN held h ON h.digest = c.digest AND h.unit = c.unit
-	GROUP BY c.unit
+	SELECT unit, SUM(stored) AS stored, SUM(ahead - ahead_again + behind - behind_again) AS bytes,
+		SUM(ahead_whole + behind_whole) AS most
+	FROM pieces
+	GROUP BY unit
 ), common AS (
-	SELECT c.*, h.copies, h.holders,
-		LAG(c.place) OVER p AS before_place, LEAD(c.place) OVER p AS after_place
-	FROM unit_cells c
-	JOIN held h ON h.digest = c.digest AND h.unit = c.unit
-	WHERE h.holders > 1
-	WINDOW p AS (PARTITION BY c.store, c.object ORDER BY c.place)
-), edged AS (
-	SELECT unit, copies, holders,
-		bytes + CASE WHEN before_place = place - 1 THEN 0 ELSE rise END
-			+ CASE WHEN after_place = place + 1 THEN 0 ELSE fall END AS bytes,
-		doubt + CASE WHEN before_place = place - 1 THEN 0 ELSE rise_doubt END
-			+ CASE WHEN after_place = place + 1 THEN 0 ELSE fall_doubt END AS doubt
-	FROM common
+	SELECT *,
+		CASE WHEN LAG(place) OVER p = place - 1 THEN LAG(holders) OVER p ELSE 1 END AS before_common,
+		CASE WHEN LEAD(place) OVER p = place + 1 THEN LEAD(holders) OVER p ELSE 1 END AS after_common
+	FROM pieces
+	WHERE holders > 1
+	WINDOW p AS (PARTITION BY store, object ORDER BY place)
 ), shared AS (
-	SELECT unit, SUM(bytes / copies) AS bytes, SUM(doubt / copies) AS doubt,
-		SUM(bytes / copies * (holders - 1) / holders) AS saved_bytes,
-		SUM(doubt / copies * (holders - 1) / holders) AS saved_doubt
-	FROM edged
+	SELECT unit,
+		SUM(CASE WHEN before_common > 1 THEN ahead ELSE ahead_end END - ahead_again
+			+ CASE WHEN after_common > 1 THEN behind ELSE behind_end END - behind_again) AS bytes,
+		SUM(CASE WHEN before_holders > 1 THEN ahead_least ELSE 0 END
+			+ CASE WHEN after_holders > 1 THEN behind_least ELSE 0 END) AS least,
+		SUM(CASE WHEN before_common > 1 THEN ahead_whole ELSE ahead_most END
+			+ CASE WHEN after_common > 1 THEN behind_whole ELSE behind_most END) AS most,
+		SUM(ahead * (1 - 1e0 / LEAST(holders, before_common))
+			+ ahead_end * (1e0 / LEAST(holders, before_common) - 1e0 / holders)
+			+ behind * (1 - 1e0 / LEAST(holders, after_common))
+			+ behind_end * (1e0 / LEAST(holders, after_common) - 1e0 / holders)
+			- (ahead_again + behind_again) * (1 - 1e0 / holders)) AS saved,
+		SUM(ahead_least * (1 - 1e0 / before_holders)
+			+ behind_least * (1 - 1e0 / after_holders)) AS saved_least,
+		SUM(ahead_whole * (1 - 1e0 / before_holders)
+			+ ahead_most * (1 - 1e0 / (1 + holders - before_holders))
+			+ behind_whole * (1 - 1e0 / after_holders)
+			+ behind_most * (1 - 1e0 / (1 + holders - after_holders))) AS saved_most
+	FROM common
 	GROUP BY unit
 )
-SELECT w.unit, w.stored_bytes, w.data_bytes,
-	COALESCE(s.bytes, 0) AS elsewhere_bytes, COALESCE(s.doubt, 0) AS elsewhere_doubt,
-	COALESCE(s.saved_bytes, 0) AS saved_bytes, COALESCE(s.saved_doubt, 0) AS saved_doubt
+SELECT w.unit, w.stored, w.bytes, w.most, COALESCE(s.bytes, 0), COALESCE(s.least, 0), COALESCE(s.most, 0),
+	COALESCE(s.saved, 0), COALESCE(s.saved_least, 0), COALESCE(s.saved_most, 0)
 FROM whole w
 LEFT JOIN shared s ON s.unit = w.unit
 ORDER BY w.unit
