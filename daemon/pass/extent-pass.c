@@ -255,13 +255,24 @@ static bool do_steps(Pass *pass, GError **error)
 	       space_ledger_end(pass, &ledger, error);
 }
 
+/*
+ * Subtract the copies from what was freed.  Only now: a copy may come before anything is freed, and stays even if nothing
+ * is.  If data was deferred, copies beyond what was freed at once pay when snapshots are deleted.
+ */
+static void subtract_copies(PassResult *result)
+{
+	uint64_t written = result->rewritten.bytes - result->deferred.written_bytes;
+	uint64_t paid = MIN(written, result->freed.bytes);
+
+	result->freed.bytes -= paid;
+	if (result->deferred.bytes > 0)
+		result->deferred.written_bytes += written - paid;
+}
+
 bool extent_pass_steps(Pass *pass, GError **error)
 {
-	PassResult *result = pass->result;
 	bool done = do_steps(pass, error);
 
-	/* Only now: a copy may come before anything is freed, and stays even if nothing is. */
-	result->freed.bytes -=
-		MIN(result->rewritten.bytes - result->deferred.written_bytes, result->freed.bytes);
+	subtract_copies(pass->result);
 	return done;
 }
