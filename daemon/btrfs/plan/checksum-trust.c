@@ -13,7 +13,7 @@
 /* In a wary pass, each piece is at most so many times as long as the equal range before it. */
 #define WARY_GROWTH 2
 
-#define AHEAD_BYTES (UINT64_C(1) << 20)
+#define AHEAD_BYTES (UINT64_C(256) << 10)
 
 static uint64_t may_waste_bytes(const Pass *pass)
 {

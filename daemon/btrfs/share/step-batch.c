@@ -4,6 +4,9 @@
 #include "daemon/btrfs/plan/checksum-trust.h"
 #include "daemon/btrfs/plan/extent-outcome.h"
 
+/* Limit of what is fetched ahead of each. */
+#define AHEAD_BYTES (UINT64_C(1) << 20)
+
 /* Each holds two files open at most. */
 #define BATCH_STEPS 256
 
@@ -20,7 +23,8 @@ static bool open_files(const StepBatch *batch, const ExtentCopy *copy, BatchStep
 	const ExtentStep *step = &at->job.step;
 	StepFiles *files = &at->job.files;
 
-	at->job.ahead_bytes = checksum_trust_ahead_bytes(batch->pass, step->length);
+	at->job.ahead_bytes =
+		MIN(checksum_trust_next_bytes(batch->pass, step->length, 0), AHEAD_BYTES);
 	at->target = extent_files_hold(batch->files, &step->target, step->target_offset,
 				       at->job.ahead_bytes, &files->to);
 	if (step->from == STEP_FROM_PLACE)

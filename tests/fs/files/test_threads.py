@@ -110,6 +110,7 @@ def share_all(dedupd, threads):
                               read_only_snapshots="share").first
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("threads", THREADS)
 def test_all_references_of_snapshots_are_shared(snapshots, make_dedupd, threads):
     snapshots.unmount()
