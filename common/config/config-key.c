@@ -115,8 +115,7 @@ static const ConfigKey keys[] = {
 		WORD("auto", SETTINGS_MAX_COMPARE_AUTO),
 		.least = 1,
 		.most = SETTINGS_MAX_COMPARE_MOST,
-		.help = "Bytes compared per byte freed on btrfs; auto is 16, or 4 on rotating "
-			"disks.",
+		.help = "Bytes compared per byte freed; auto is 16, or 4 on rotating disks.",
 	},
 	{
 		.name = "Threads",

@@ -42,7 +42,7 @@ let
     MaxCompare = lib.mkOption {
       type = types.nullOr types.str;
       default = null;
-      description = "Bytes compared per byte freed on btrfs; auto is 16, or 4 on rotating disks.  Takes auto or a number from 1 to 1000000.  The default is auto.";
+      description = "Bytes compared per byte freed; auto is 16, or 4 on rotating disks.  Takes auto or a number from 1 to 1000000.  The default is auto.";
     };
     Threads = lib.mkOption {
       type = types.nullOr types.str;
