@@ -87,16 +87,20 @@ static const ExtentRef *source_of(const StepJob *job)
 	return job->stand_in ? &job->stand_in->place : &job->step.source;
 }
 
-/* A stand-in for the source of @step whose file nobody uses. */
-static const StandIn *find_stand_in(const StepPool *pool, const ExtentStep *step)
+static bool stands_for_source(const StandIn *at, const ExtentStep *step)
 {
 	FileKey source = key_of(&step->source);
 
+	return file_key_equal(&at->source, &source) && at->source_offset == step->source_offset;
+}
+
+/* A stand-in for the source of @step whose file nobody uses. */
+static const StandIn *find_stand_in(const StepPool *pool, const ExtentStep *step)
+{
 	for (guint i = 0; i < pool->stand_ins->len; i++) {
 		const StandIn *at = g_ptr_array_index(pool->stand_ins, i);
 
-		if (file_key_equal(&at->source, &source) &&
-		    at->source_offset == step->source_offset && at->length >= step->length &&
+		if (stands_for_source(at, step) && at->length >= step->length &&
 		    !is_in_use(pool, &at->place))
 			return at;
 	}
@@ -172,15 +176,10 @@ static void share_step(StepSharer *sharer, StepJob *job, pthread_mutex_t *mutex)
 /* Whether the threads could use one more stand-in for the source of @step. */
 static bool wants_stand_in(const StepPool *pool, const ExtentStep *step)
 {
-	FileKey source = key_of(&step->source);
 	guint n = 0;
 
-	for (guint i = 0; i < pool->stand_ins->len; i++) {
-		const StandIn *at = g_ptr_array_index(pool->stand_ins, i);
-
-		n += file_key_equal(&at->source, &source) &&
-		     at->source_offset == step->source_offset;
-	}
+	for (guint i = 0; i < pool->stand_ins->len; i++)
+		n += stands_for_source(g_ptr_array_index(pool->stand_ins, i), step);
 
 	return n + 1 < pool->n_sharers;
 }

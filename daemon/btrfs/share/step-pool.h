@@ -25,7 +25,7 @@ typedef struct {
 	/* Set by the owner before it is put. */
 	ExtentStep step;
 	StepFiles files;      /* open until then */
-	uint64_t ahead_bytes; /* of each of them, which are held, and fetched before its turn */
+	uint64_t ahead_bytes; /* held in both; the target's are fetched before its turn */
 	bool *differs;        /* of steps that differ only together: one of them did; or NULL */
 
 	/* The result. */
