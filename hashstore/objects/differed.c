@@ -4,7 +4,7 @@
 #include "hashstore/database/store-state.h"
 #include "hashstore/database/store-transaction.h"
 
-/* A pair has two rows, one for each of its extents. */
+/* A pair has two rows, one for each of its extents; that of an extent with itself has one. */
 #define ROWS_MAX (2 * DIFFERED_PAIRS_MAX)
 
 static bool count_rows(HashStore *store, GError **error)
@@ -24,16 +24,18 @@ static bool put_row(HashStore *store, const ExtentStamp *one, const ExtentStamp 
 bool hash_store_put_differed(HashStore *store, const ExtentStamp *one, const ExtentStamp *other,
 			     bool *ret_kept, GError **error)
 {
+	bool is_own = one->address == other->address && one->generation == other->generation;
+	unsigned n_rows = is_own ? 1 : 2;
 	bool known;
 
 	*ret_kept = false;
 	if (!hash_store_has_differed(store, one, other, &known, error))
 		return false;
-	if (known || store->differed.n + 2 > ROWS_MAX)
+	if (known || store->differed.n + n_rows > ROWS_MAX)
 		return true;
-	if (!put_row(store, one, other, error) || !put_row(store, other, one, error))
+	if (!put_row(store, one, other, error) || (!is_own && !put_row(store, other, one, error)))
 		return false;
-	store->differed.n += 2;
+	store->differed.n += n_rows;
 	*ret_kept = true;
 
 	return true;

@@ -4,7 +4,8 @@
 #include "hashstore/database/store.h"
 
 /*
- * Differed - pairs of btrfs data extents that have equal checksums, but that the kernel found different.
+ * Differed - pairs of btrfs data extents that have equal checksums, but that the kernel found different.  A pair
+ * of an extent with itself tells of ranges within it.
  *
  * A pair is valid while both extents have their stamps.  It is dropped with either of them
  * (hash_store_drop_extent()).  Addresses are at most INT64_MAX.

@@ -131,6 +131,21 @@ static void test_pairs_go_with_either_extent(void)
 	drop(store, stamp(3).address);
 }
 
+static void test_an_extent_may_differ_from_itself(void)
+{
+	g_autoptr(StoreFixture) fixture = store_fixture_new();
+	g_autoptr(HashStore) store = store_fixture_open(fixture);
+
+	g_assert_true(put(store, stamp(1), stamp(1)));
+	g_assert_false(put(store, stamp(1), stamp(1)));
+	g_assert_true(has(store, stamp(1), stamp(1)));
+	g_assert_false(has(store, stamp(1), stamp(2)));
+	g_assert_cmpuint(count(store, stamp(1), 9), ==, 1);
+	drop(store, stamp(1).address);
+	g_assert_false(has(store, stamp(1), stamp(1)));
+	g_assert_true(put(store, stamp(1), stamp(1)));
+}
+
 static void test_there_is_room_for_so_many(void)
 {
 	g_autoptr(StoreFixture) fixture = store_fixture_new();
@@ -161,6 +176,8 @@ int main(int argc, char **argv)
 	g_test_add_func("/differed/no-more-are-counted-than-are-asked-for",
 			test_no_more_are_counted_than_are_asked_for);
 	g_test_add_func("/differed/pairs-go-with-either-extent", test_pairs_go_with_either_extent);
+	g_test_add_func("/differed/an-extent-may-differ-from-itself",
+			test_an_extent_may_differ_from_itself);
 	g_test_add_func("/differed/there-is-room-for-so-many", test_there_is_room_for_so_many);
 
 	return g_test_run();
