@@ -426,6 +426,17 @@ bool extent_cover_gap(const ExtentCover *cover, uint64_t from, uint64_t *ret_fir
 	return *ret_end > *ret_first;
 }
 
+const uint64_t *extent_cover_sums(const ExtentCover *cover)
+{
+	return (const uint64_t *)(const void *)cover->target_sums->data;
+}
+
+bool extent_cover_is_data(const ExtentCover *cover, uint64_t sum)
+{
+	return sum != EXTENT_SUM_NONE && sum != extent_sums_of_zeros(cover->sums) &&
+	       !extent_sums_are_read_zeros(cover->sums, sum);
+}
+
 bool extent_cover_has(const ExtentCover *cover, uint64_t first, uint64_t end)
 {
 	if (end > cover->blocks)

@@ -109,6 +109,12 @@ void extent_cover_remove_zeros(ExtentCover *cover);
 bool extent_cover_gap(const ExtentCover *cover, uint64_t from, uint64_t *ret_first,
 		      uint64_t *ret_end);
 
+/* The sums of all blocks of the target; they live until the next extent_cover_begin(). */
+const uint64_t *extent_cover_sums(const ExtentCover *cover);
+
+/* Whether that sum tells of data: it is known, and not that of zeros. */
+bool extent_cover_is_data(const ExtentCover *cover, uint64_t sum);
+
 /* True if all of [@first, @end) is covered. */
 bool extent_cover_has(const ExtentCover *cover, uint64_t first, uint64_t end);
 

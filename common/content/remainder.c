@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "common/content/remainder.h"
 
+#include "common/content/repeats.h"
+
+#include <stdlib.h>
+
 /*
  * A copy for an extent has at most 1/REST_SHARE of its bytes; or at most 1/MOST_SHARE, while the whole pass
  * writes at most 1/REST_SHARE of its net gain.  The pass waits until each copy is on the disk, so each must gain
@@ -103,41 +107,113 @@ static GArray *find_ranges(const ExtentCover *cover, const ExtentRef *refs, size
 	return joined;
 }
 
-static void add_piece(GArray *pieces, uint64_t first, uint64_t end, uint32_t block_bytes)
-{
-	RemainderPiece piece = { first * block_bytes, (end - first) * block_bytes, 0 };
+/* A remainder that is being laid out. */
+typedef struct {
+	const ExtentCover *cover;
+	uint32_t block_bytes;
+	size_t repeat_blocks;
+	Repeats *repeats; /* of the blocks to be copied; NULL: none are looked for */
+	uint64_t end;     /* of the copy: bytes */
+	GArray *pieces;
+} Layout;
 
-	if (first < end)
+/* Add @blocks blocks of the extent from @first on, which the copy has at @offset. */
+static void add_piece(Layout *layout, uint64_t first, uint64_t blocks, uint64_t offset,
+		      bool is_repeat)
+{
+	GArray *pieces = layout->pieces;
+	RemainderPiece piece = { first * layout->block_bytes, blocks * layout->block_bytes, offset,
+				 is_repeat };
+	RemainderPiece *last =
+		pieces->len > 0 ? &g_array_index(pieces, RemainderPiece, pieces->len - 1) : NULL;
+
+	if (last && last->is_repeat == is_repeat &&
+	    last->position + last->length == piece.position &&
+	    last->offset + last->length == piece.offset)
+		last->length += piece.length;
+	else
 		g_array_append_val(pieces, piece);
 }
 
-/* Add the pieces; the one that ends with the tail comes last. */
-static void add_pieces(GArray *pieces, const GArray *ranges, const Tail *tail, uint32_t block_bytes)
+/* Add blocks that are to be copied. */
+static void add_copied(Layout *layout, uint64_t first, uint64_t blocks)
 {
+	const uint64_t *sums = extent_cover_sums(layout->cover);
+
+	add_piece(layout, first, blocks, layout->end, false);
+	layout->end += blocks * layout->block_bytes;
+	for (uint64_t i = 0; layout->repeats && i < blocks; i++)
+		repeats_add(layout->repeats, sums[first + i]);
+}
+
+/* How many blocks from @first on repeat copied ones, which begin at block *ret_at of these. */
+static size_t repeated_blocks(const Layout *layout, uint64_t first, uint64_t end, size_t *ret_at)
+{
+	const uint64_t *sums = extent_cover_sums(layout->cover) + first;
+	size_t n, blocks = 0;
+
+	if (!layout->repeats || !extent_cover_is_data(layout->cover, sums[0]))
+		return 0;
+	n = repeats_find(layout->repeats, sums, end - first, ret_at);
+	while (blocks < n && extent_cover_is_data(layout->cover, sums[blocks]))
+		blocks++;
+	return blocks < layout->repeat_blocks ? 0 : blocks;
+}
+
+static void add_range(Layout *layout, uint64_t first, uint64_t end)
+{
+	while (first < end) {
+		size_t at, blocks = repeated_blocks(layout, first, end, &at);
+
+		if (blocks > 0)
+			/* Before the first block, the copy has an empty one. */
+			add_piece(layout, first, blocks, (1 + at) * layout->block_bytes, true);
+		else
+			add_copied(layout, first, blocks = layout->repeats ? 1 : end - first);
+		first += blocks;
+	}
+}
+
+static int compare_pieces(const void *a, const void *b)
+{
+	const RemainderPiece *one = a;
+	const RemainderPiece *other = b;
+
+	return (one->position > other->position) - (one->position < other->position);
+}
+
+/* Add all ranges.  The one with the tail comes last, and its last piece ends with that. */
+static void add_ranges(Layout *layout, const GArray *ranges, const Tail *tail)
+{
+	GArray *pieces = layout->pieces;
 	CoverRange last = { 0, 0 };
 
 	for (guint i = 0; i < ranges->len; i++) {
 		CoverRange range = g_array_index(ranges, CoverRange, i);
 
 		if (tail->bytes > 0 && range.first <= tail->block && tail->block < range.end) {
-			last = (CoverRange){ range.first, tail->block + 1 };
+			last = (CoverRange){ range.first, tail->block };
 			range.first = tail->block + 1;
 		}
-		add_piece(pieces, range.first, range.end, block_bytes);
+		add_range(layout, range.first, range.end);
 	}
+	if (tail->bytes == 0)
+		return;
 
-	add_piece(pieces, last.first, last.end, block_bytes);
-	if (last.end > 0)
-		g_array_index(pieces, RemainderPiece, pieces->len - 1).length -=
-			block_bytes - tail->bytes;
+	add_range(layout, last.first, last.end);
+	add_copied(layout, tail->block, 1);
+	g_array_index(pieces, RemainderPiece, pieces->len - 1).length -=
+		layout->block_bytes - tail->bytes;
+	qsort(pieces->data, pieces->len - 1, sizeof(RemainderPiece), compare_pieces);
 }
 
 bool remainder_lay(const ExtentCover *cover, const ExtentRef *refs, size_t n_refs,
-		   uint32_t block_bytes, GArray *ret)
+		   uint32_t block_bytes, size_t repeat_blocks, GArray *ret)
 {
+	g_autoptr(Repeats) repeats = repeat_blocks > 0 ? repeats_new(repeat_blocks) : NULL;
 	g_autoptr(GArray) ranges = NULL;
 	/* The start of a file may be stored inline in metadata, which cannot be shared. */
-	uint64_t offset = block_bytes;
+	Layout layout = { cover, block_bytes, repeat_blocks, repeats, block_bytes, ret };
 	Tail tail;
 
 	g_array_set_size(ret, 0);
@@ -145,14 +221,7 @@ bool remainder_lay(const ExtentCover *cover, const ExtentRef *refs, size_t n_ref
 		return false;
 
 	ranges = find_ranges(cover, refs, n_refs, block_bytes);
-	add_pieces(ret, ranges, &tail, block_bytes);
-	for (guint i = 0; i < ret->len; i++) {
-		RemainderPiece *piece = &g_array_index(ret, RemainderPiece, i);
-
-		piece->offset = offset;
-		offset += piece->length;
-	}
-
+	add_ranges(&layout, ranges, &tail);
 	return true;
 }
 
@@ -193,7 +262,8 @@ uint64_t remainder_bytes(const GArray *pieces)
 	uint64_t bytes = 0;
 
 	for (guint i = 0; i < pieces->len; i++)
-		bytes += g_array_index(pieces, RemainderPiece, i).length;
+		if (!g_array_index(pieces, RemainderPiece, i).is_repeat)
+			bytes += g_array_index(pieces, RemainderPiece, i).length;
 	return bytes;
 }
 

@@ -8,7 +8,8 @@
  * Remainder - the blocks of a btrfs data extent that files show and no other extent has.
  *
  * btrfs frees an extent when no reference shows any byte of it, so a small remainder keeps a large extent.  A
- * copy of the remainder in an unnamed file, its pieces one after another, can be shared with.
+ * copy of the remainder in an unnamed file, its pieces one after another, can be shared with.  A range that repeats
+ * another one of the remainder is not copied again.
  *
  * Pure.  Thread: any.
  */
@@ -16,20 +17,24 @@ typedef struct {
 	uint64_t position; /* byte in the extent */
 	uint64_t length; /* a multiple of a block, except for the last piece, which ends the copy */
 	uint64_t offset; /* byte in the copy */
+	bool is_repeat;  /* another piece has these bytes copied */
 } RemainderPiece;
 
 /*
- * Lay out the part of @refs that @cover leaves: fills *ret with RemainderPiece in the order of the
- * copy.  False if no copy can serve: the kernel shares a partial block only at the ends of both files, and a
- * copy has one end.
+ * Lay out the part of @refs that @cover leaves: fills *ret with RemainderPiece in the order of the extent, except for
+ * one that ends with a partial block, which is the last.  False if no copy can serve: the kernel shares a partial
+ * block only at the ends of both files, and a copy has one end.
+ *
+ * A range of at least @repeat_blocks blocks that repeats one before it, by its sums, has a piece of its own with the
+ * offset of that; 0: there are no such pieces.  Zeros are not repeated.
  */
 bool remainder_lay(const ExtentCover *cover, const ExtentRef *refs, size_t n_refs,
-		   uint32_t block_bytes, GArray *ret);
+		   uint32_t block_bytes, size_t repeat_blocks, GArray *ret);
 
 /* The piece with byte @position of the extent; NULL: none, for example after the references changed. */
 const RemainderPiece *remainder_find(const GArray *pieces, uint64_t position);
 
-/* The sum of all pieces. */
+/* The bytes of the copy: all pieces but repeats. */
 uint64_t remainder_bytes(const GArray *pieces);
 
 /*

@@ -3,9 +3,13 @@
 
 #include "tests/unit/fake-cover.h"
 
+#include <string.h>
+
 #define BLOCK  FAKE_COVER_BLOCK_BYTES
 #define BLOCKS 64
 #define KIB    UINT64_C(1024)
+
+#define CRC32C_OF_ZEROS 0x98f94189 /* of a block */
 
 /* The remainder of an extent of 64 blocks. */
 typedef struct {
@@ -60,7 +64,7 @@ static void assert_piece(const Fixture *fixture, guint i, uint64_t position, uin
 
 static bool lay(Fixture *fixture, const ExtentRef *refs, size_t n)
 {
-	return remainder_lay(fixture->fake->cover, refs, n, BLOCK, fixture->pieces);
+	return remainder_lay(fixture->fake->cover, refs, n, BLOCK, 0, fixture->pieces);
 }
 
 static void test_what_is_shown_and_not_covered_is_the_rest(void)
@@ -167,6 +171,79 @@ static void test_a_piece_is_found_by_any_of_its_bytes(void)
 	g_assert_null(remainder_find(fixture->pieces, 3000 * BLOCK));
 }
 
+/* Blocks with these letters, of which '0' is zeros, laid out with repeats of at least 3 blocks. */
+static Fixture *lay_letters(const char *letters, const ExtentRef *refs, size_t n)
+{
+	static uint32_t sums[FAKE_COVER_SUMS_MAX];
+	Fixture *fixture = g_new0(Fixture, 1);
+
+	for (size_t i = 0; letters[i]; i++)
+		sums[i] = letters[i] == '0' ? CRC32C_OF_ZEROS : (uint32_t)letters[i];
+	fixture->fake = fake_cover_new_with_sums(sums, strlen(letters));
+	fixture->pieces = g_array_new(false, false, sizeof(RemainderPiece));
+	g_assert_true(remainder_lay(fixture->fake->cover, refs, n, BLOCK, 3, fixture->pieces));
+	return fixture;
+}
+
+static void assert_repeats(const Fixture *fixture, const char *expected)
+{
+	g_autoptr(GString) found = g_string_new(NULL);
+
+	for (guint i = 0; i < fixture->pieces->len; i++) {
+		const RemainderPiece *piece = &g_array_index(fixture->pieces, RemainderPiece, i);
+
+		g_string_append_printf(found, "%s%s%d+%d@%d", i ? " " : "",
+				       piece->is_repeat ? "=" : "", (int)(piece->position / BLOCK),
+				       (int)((piece->length + BLOCK - 1) / BLOCK),
+				       (int)(piece->offset / BLOCK));
+	}
+	g_assert_cmpstr(found->str, ==, expected);
+}
+
+static void test_what_repeats_is_copied_once(void)
+{
+	const ExtentRef all[] = { blocks(0, 13) };
+	const ExtentRef some[] = { blocks(0, 4), blocks(6, 13) };
+	g_autoptr(Fixture) fixture = lay_letters("abcdxbcdyabcd", all, 1);
+	g_autoptr(Fixture) pieces = lay_letters("abcdxbcdyabcd", some, 2);
+
+	assert_repeats(fixture, "0+5@1 =5+3@2 8+1@6 =9+4@1");
+	g_assert_cmpuint(remainder_bytes(fixture->pieces), ==, 6 * BLOCK);
+	g_assert_cmpuint(remainder_find(fixture->pieces, 10 * BLOCK)->offset, ==, BLOCK);
+	/* Too few blocks are left of the first repetition. */
+	assert_repeats(pieces, "0+4@1 6+3@5 =9+4@1");
+}
+
+static void test_a_pattern_repeats_what_was_copied_of_it(void)
+{
+	const ExtentRef all[] = { blocks(0, 11) };
+	g_autoptr(Fixture) fixture = lay_letters("fffffffffff", all, 1);
+
+	assert_repeats(fixture, "0+3@1 =3+3@1 =6+3@1 9+2@4");
+}
+
+static void test_zeros_do_not_repeat(void)
+{
+	const ExtentRef all[] = { blocks(0, 12) };
+	g_autoptr(Fixture) zeros = lay_letters("ab0000ab0000", all, 1);
+	g_autoptr(Fixture) beside = lay_letters("abcd0abc0abc", all, 1);
+
+	assert_repeats(zeros, "0+12@1");
+	assert_repeats(beside, "0+5@1 =5+3@1 8+1@6 =9+3@1");
+}
+
+static void test_a_last_piece_of_what_repeats_stays_last(void)
+{
+	const ExtentRef refs[] = { place(0, 8 * BLOCK, 7 * BLOCK + 100), blocks(10, 14) };
+	g_autoptr(Fixture) fixture = lay_letters("abcdabcezzabcd", refs, 2);
+
+	/* The end is copied behind what lies after it. */
+	assert_repeats(fixture, "=0+4@1 =4+3@1 10+4@1 7+1@5");
+	g_assert_cmpuint(remainder_bytes(fixture->pieces), ==, 4 * BLOCK + 100);
+	g_assert_cmpuint(remainder_find(fixture->pieces, 7 * BLOCK + 1)->offset, ==, 5 * BLOCK);
+	g_assert_cmpuint(remainder_find(fixture->pieces, 11 * BLOCK)->offset, ==, BLOCK);
+}
+
 static void test_it_is_worth_it_if_it_is_little(void)
 {
 	static const RemainderAccount none = { 0, 0 };
@@ -252,6 +329,14 @@ int main(int argc, char **argv)
 			test_different_ends_cannot_be_copied);
 	g_test_add_func("/extent-rest/a-piece-is-found-by-any-of-its-bytes",
 			test_a_piece_is_found_by_any_of_its_bytes);
+	g_test_add_func("/extent-rest/what-repeats-is-copied-once",
+			test_what_repeats_is_copied_once);
+	g_test_add_func("/extent-rest/a-pattern-repeats-what-was-copied-of-it",
+			test_a_pattern_repeats_what_was_copied_of_it);
+	g_test_add_func("/extent-rest/zeros-do-not-repeat",
+			test_zeros_do_not_repeat);
+	g_test_add_func("/extent-rest/a-last-piece-of-what-repeats-stays-last",
+			test_a_last_piece_of_what_repeats_stays_last);
 	g_test_add_func("/extent-rest/it-is-worth-it-if-it-is-little",
 			test_it_is_worth_it_if_it_is_little);
 	g_test_add_func("/extent-rest/up-to-half-is-worth-it-as-long-as-the-pass-writes-little",

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/btrfs/plan/checksum-trust.h"
 
+#include "common/content/extent-cover.h"
 #include "kernel-ioctl/file/dedupe-range.h"
 
 /*
@@ -77,6 +78,20 @@ bool checksum_trust_ask(Pass *pass, const ExtentStamp *target, const ExtentStamp
 		*ret = CHECKSUM_TRUST_NO;
 	else if (!is_whole && is_wasteful(pass))
 		*ret = CHECKSUM_TRUST_NOT_NOW;
+	return true;
+}
+
+bool checksum_trust_repeats(Pass *pass, const Object *extent, size_t *ret_least_blocks,
+			    GError **error)
+{
+	ExtentStamp stamp = checksum_trust_stamp(extent);
+	uint64_t least = pass->settings->min_run_bytes / pass->block_bytes;
+	ChecksumTrust trust;
+
+	if (!checksum_trust_ask(pass, &stamp, &stamp, false, &trust, error))
+		return false;
+
+	*ret_least_blocks = trust == CHECKSUM_TRUST_YES ? MAX(least, COVER_LEAST_BLOCKS) : 0;
 	return true;
 }
 

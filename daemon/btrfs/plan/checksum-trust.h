@@ -42,6 +42,13 @@ bool checksum_trust_ask(Pass *pass, const ExtentStamp *target, const ExtentStamp
 	G_GNUC_WARN_UNUSED_RESULT;
 
 /*
+ * The least blocks of a range in which @extent may be taken to repeat itself: so many as an additional item of its
+ * files has to free.  0: its sums are not trusted with that.
+ */
+bool checksum_trust_repeats(Pass *pass, const Object *extent, size_t *ret_least_blocks,
+			    GError **error) G_GNUC_WARN_UNUSED_RESULT;
+
+/*
  * The kernel compared @bytes of these two and found them different.  *ret_kept is false if that cannot be
  * remembered.  Then nothing else may be tried for the target, because it could be the same again.
  */

@@ -12,6 +12,7 @@
 #include "kernel-ioctl/file/unnamed-file.h"
 
 #include <errno.h>
+#include <string.h>
 #include <unistd.h>
 
 #define PIECE_BYTES FILE_READER_PIECE_BYTES
@@ -32,9 +33,24 @@ struct ExtentCopy {
 	uint64_t disk_bytes;
 };
 
+static const CopyPart *part_at(const GArray *parts, guint i)
+{
+	return &g_array_index(parts, CopyPart, i);
+}
+
+/* The number of parts that are copied; those that repeat them come last. */
+static guint count_copied(const GArray *parts)
+{
+	guint n = parts->len;
+
+	while (n > 0 && part_at(parts, n - 1)->is_repeat)
+		n--;
+	return n;
+}
+
 static uint64_t end_of(const GArray *parts)
 {
-	const CopyPart *last = &g_array_index(parts, CopyPart, parts->len - 1);
+	const CopyPart *last = part_at(parts, count_copied(parts) - 1);
 
 	return last->offset + last->length;
 }
@@ -89,18 +105,61 @@ static bool copy_part(Pass *pass, FileReader *from, int to, const CopyPart *part
 }
 
 static bool copy_parts(Pass *pass, ExtentFiles *files, const GArray *parts, int to,
-		       SkipReason *ret_reason, const ExtentRef **ret_blamed)
+		       CopyFailure *failure)
 {
-	for (guint i = 0; i < parts->len; i++) {
-		const CopyPart *part = &g_array_index(parts, CopyPart, i);
-		FileReader *from = extent_files_open(files, &part->place, ret_reason);
+	guint n = count_copied(parts);
 
-		*ret_blamed = &part->place;
-		if (!from || !copy_part(pass, from, to, part, ret_reason))
+	for (guint i = 0; i < n; i++) {
+		const CopyPart *part = part_at(parts, i);
+		FileReader *from = extent_files_open(files, &part->place, &failure->reason);
+
+		failure->blamed = &part->place;
+		if (!from || !copy_part(pass, from, to, part, &failure->reason))
 			return false;
 	}
 
-	*ret_blamed = NULL;
+	failure->blamed = NULL;
+	return true;
+}
+
+static bool compare_part(Pass *pass, FileReader *one, FileReader *copy, const CopyPart *part,
+			 CopyFailure *failure)
+{
+	g_autofree uint8_t *mine = g_malloc(MIN(part->length, PIECE_BYTES));
+	g_autofree uint8_t *other = g_malloc(MIN(part->length, PIECE_BYTES));
+
+	for (uint64_t done = 0, length; done < part->length; done += length) {
+		ReadOutcome outcome;
+
+		length = MIN(part->length - done, PIECE_BYTES);
+		outcome = file_reader_read(one, part->place_offset + done, length, mine);
+		if (outcome == READ_DONE)
+			outcome = file_reader_read(copy, part->offset + done, length, other);
+		failure->reason = read_reason(outcome);
+		if (outcome != READ_DONE || !pass_checkpoint(pass))
+			return false;
+		failure->wasted_bytes += 2 * length;
+		failure->reason = SKIP_DIFFERS;
+		if (memcmp(mine, other, length) != 0)
+			return false;
+	}
+
+	return true;
+}
+
+/* Compare the parts that repeat others with the copy. */
+static bool compare_repeats(Pass *pass, ExtentFiles *files, const GArray *parts, FileReader *copy,
+			    CopyFailure *failure)
+{
+	for (guint i = count_copied(parts); i < parts->len; i++) {
+		const CopyPart *part = part_at(parts, i);
+		FileReader *from = extent_files_open(files, &part->place, &failure->reason);
+
+		failure->blamed = &part->place;
+		if (!from || !compare_part(pass, from, copy, part, failure))
+			return false;
+	}
+
 	return true;
 }
 
@@ -176,30 +235,32 @@ static int make_file(Pass *pass, const Object *extent, const GArray *parts, Skip
 }
 
 ExtentCopy *extent_copy_new(Pass *pass, ExtentFiles *files, const Object *extent,
-			    const GArray *parts, SkipReason *ret_reason,
-			    const ExtentRef **ret_blamed)
+			    const GArray *parts, CopyFailure *ret_failure)
 {
 	g_autoptr(GError) failed = NULL;
 	g_autoptr(ExtentCopy) copy = g_new0(ExtentCopy, 1);
-	g_auto(Fd) fd = make_file(pass, extent, parts, ret_reason);
+	g_auto(Fd) fd = -1;
 	uint64_t size_bytes = end_of(parts);
 
-	*ret_blamed = NULL;
+	*ret_failure = (CopyFailure){ .reason = SKIP_NO_TEMPORARY_FILE };
+	fd = make_file(pass, extent, parts, &ret_failure->reason);
 	if (fd < 0)
 		return NULL;
-	*ret_reason = SKIP_NO_TEMPORARY_FILE;
+	ret_failure->reason = SKIP_NO_TEMPORARY_FILE;
 	if (!(extent->flags & OBJECT_READ_SUMS ? file_attributes_make_no_cow(fd)
 					       : file_attributes_make_plain(fd)))
 		return NULL;
-	if (!copy_parts(pass, files, parts, fd, ret_reason, ret_blamed))
+	if (!copy_parts(pass, files, parts, fd, ret_failure))
 		return NULL;
 
-	*ret_reason = SKIP_NO_SPACE;
+	ret_failure->reason = SKIP_NO_SPACE;
 	if (!look_at(fd, size_bytes, &copy->disk_bytes, &failed))
 		return NULL;
 
 	copy->reader = file_reader_new_take(fd_steal(&fd), size_bytes, pass->throttle, pass->stop);
-	return g_steal_pointer(&copy);
+	return compare_repeats(pass, files, parts, copy->reader, ret_failure)
+		       ? g_steal_pointer(&copy)
+		       : NULL;
 }
 
 void extent_copy_free(ExtentCopy *copy)

@@ -20,21 +20,31 @@
  */
 typedef struct ExtentCopy ExtentCopy;
 
-/* A range that is copied from one place in a file. */
+/* A range that is copied from one place in a file, or that repeats copied ones. */
 typedef struct {
 	ExtentRef place;
 	uint64_t place_offset; /* byte in the place's file */
 	uint64_t offset;       /* byte in the copy: where the part before ends */
 	uint64_t length;
+	bool is_repeat; /* the copy has it at @offset for another place */
 } CopyPart;
 
+/* What a copy failed for. */
+typedef struct {
+	SkipReason reason;
+	const ExtentRef *blamed; /* the reference that could not be read, or NULL */
+	uint64_t wasted_bytes;   /* with SKIP_DIFFERS: compared */
+} CopyFailure;
+
 /*
- * Copy @parts of @extent (of CopyPart), in rising order of offsets.  NULL, with the reason, if this fails;
- * *ret_blamed: the reference that could not be read, or NULL.
+ * Copy @parts of @extent (of CopyPart), in rising order of offsets; those that repeat others come last.  Equal sums
+ * prove too little for these, so they are compared with the copy here: SKIP_DIFFERS if they differ.  Otherwise the
+ * kernel would find that after it shared others, and the copy would be lost space.
+ *
+ * NULL if this fails.
  */
 ExtentCopy *extent_copy_new(Pass *pass, ExtentFiles *files, const Object *extent,
-			    const GArray *parts, SkipReason *ret_reason,
-			    const ExtentRef **ret_blamed);
+			    const GArray *parts, CopyFailure *ret_failure);
 void extent_copy_free(ExtentCopy *copy);
 
 /* The reader of the copy, for comparing. */

@@ -18,7 +18,7 @@ struct ExtentPlan {
 	ExtentScope *scope;
 	GArray *steps;
 	GArray *rest;          /* RemainderPiece: ranges to copy */
-	GArray *parts;         /* CopyPart: where they are copied from */
+	GArray *parts;         /* CopyPart: where they are copied from, and what repeats these */
 	GArray *rest_steps;    /* ExtentStep: those of the rest, which come last */
 	GArray *locked;        /* uint32_t: ids of sources, which are to stay */
 	GHashTable *is_locked; /* the same, to be looked up */
@@ -241,27 +241,42 @@ static const ExtentRef *place_of_byte(const ExtentRef *refs, size_t n_refs, uint
 	return best;
 }
 
-/* Choose where each piece of the remainder is copied from. */
+static int compare_parts(const void *a, const void *b)
+{
+	const CopyPart *one = a;
+	const CopyPart *other = b;
+
+	if (one->is_repeat != other->is_repeat)
+		return one->is_repeat ? 1 : -1;
+	return (one->offset > other->offset) - (one->offset < other->offset);
+}
+
+/* Choose the places of one piece of the remainder. */
+static void plan_part(ExtentPlan *plan, const RemainderPiece *piece, const ExtentRef *refs,
+		      size_t n_refs)
+{
+	for (uint64_t done = 0; done < piece->length;) {
+		uint64_t position = piece->position + done;
+		const ExtentRef *ref = place_of_byte(refs, n_refs, position);
+		uint64_t end = ref->position + extent_ref_shown_bytes(ref);
+		CopyPart part = {
+			.place = *ref,
+			.place_offset = ref->offset + (position - ref->position),
+			.offset = piece->offset + done,
+			.length = MIN(end - position, piece->length - done),
+			.is_repeat = piece->is_repeat,
+		};
+
+		g_array_append_val(plan->parts, part);
+		done += part.length;
+	}
+}
+
 static void plan_parts(ExtentPlan *plan, const ExtentRef *refs, size_t n_refs)
 {
-	for (guint i = 0; i < plan->rest->len; i++) {
-		const RemainderPiece *piece = &g_array_index(plan->rest, RemainderPiece, i);
-
-		for (uint64_t done = 0; done < piece->length;) {
-			uint64_t position = piece->position + done;
-			const ExtentRef *ref = place_of_byte(refs, n_refs, position);
-			uint64_t end = ref->position + extent_ref_shown_bytes(ref);
-			CopyPart part = {
-				.place = *ref,
-				.place_offset = ref->offset + (position - ref->position),
-				.offset = piece->offset + done,
-				.length = MIN(end - position, piece->length - done),
-			};
-
-			g_array_append_val(plan->parts, part);
-			done += part.length;
-		}
-	}
+	for (guint i = 0; i < plan->rest->len; i++)
+		plan_part(plan, &g_array_index(plan->rest, RemainderPiece, i), refs, n_refs);
+	g_array_sort(plan->parts, compare_parts);
 }
 
 /* The space of the remainder on the disk, in whole blocks. */
@@ -278,27 +293,53 @@ static bool is_held(const ExtentPlan *plan)
 	return ref_choice_holders(plan->choice)->len > 0;
 }
 
-/* Plan the copy of the remainder.  False if there is no point in one. */
-static bool plan_rest(ExtentPlan *plan, const ExtentRef *refs, size_t n_refs,
-		      SkipReason *ret_reason)
+/* Lay out the remainder; *ret is false if no copy of it would do. */
+static bool lay_rest(ExtentPlan *plan, const ExtentRef *refs, size_t n_refs, bool *ret,
+		     GError **error)
+{
+	size_t repeat_blocks;
+
+	if (!checksum_trust_repeats(plan->pass, plan->target, &repeat_blocks, error))
+		return false;
+
+	*ret = remainder_lay(plan->cover, refs, n_refs, plan->block_bytes, repeat_blocks,
+			     plan->rest);
+	return true;
+}
+
+/* Whether ranges of the remainder equal others of it. */
+static bool repeats(const ExtentPlan *plan)
+{
+	for (guint i = 0; i < plan->rest->len; i++)
+		if (g_array_index(plan->rest, RemainderPiece, i).is_repeat)
+			return true;
+	return false;
+}
+
+/* Plan the copy of the remainder; *ret is false if there is no point in one. */
+static bool plan_rest(ExtentPlan *plan, const ExtentRef *refs, size_t n_refs, bool *ret,
+		      SkipReason *ret_reason, GError **error)
 {
 	const CoverageLack *lack = extent_coverage_lack(plan->coverage);
+	bool is_laid = false;
 
+	*ret = false;
 	if (lack->is_doubtful) {
 		*ret_reason = SKIP_DOUBTFUL;
-		return false;
+		return true;
 	}
 	if (lack->needs_reading) {
 		*ret_reason = SKIP_NEEDS_READING;
-		return false;
+		return true;
 	}
-	if (plan->pass->settings->rewrite == REWRITE_NEVER || extent_refs_is_encoded(plan->refs) ||
-	    !remainder_lay(plan->cover, refs, n_refs, plan->block_bytes, plan->rest) ||
-	    !remainder_is_worth(&plan->pass->btrfs.remainders, rest_bytes(plan),
-				plan->target->size_bytes)) {
+	if (plan->pass->settings->rewrite != REWRITE_NEVER && !extent_refs_is_encoded(plan->refs) &&
+	    !lay_rest(plan, refs, n_refs, &is_laid, error))
+		return false;
+	if (!is_laid || !remainder_is_worth(&plan->pass->btrfs.remainders, rest_bytes(plan),
+					    plan->target->size_bytes)) {
 		if (lack->keeps_zeros)
 			*ret_reason = SKIP_KEEP_ZEROS;
-		return false;
+		return true;
 	}
 
 	/* As long as snapshots hold the extent, its copy takes additional space. */
@@ -306,10 +347,11 @@ static bool plan_rest(ExtentPlan *plan, const ExtentRef *refs, size_t n_refs,
 		*ret_reason = rest_bytes(plan) > plan->pass->btrfs.remainders.held_most_bytes
 				      ? SKIP_CLONES
 				      : SKIP_NO_SPACE;
-		return false;
+		return true;
 	}
 
 	plan_parts(plan, refs, n_refs);
+	*ret = true;
 	return true;
 }
 
@@ -356,16 +398,19 @@ static void note_too_costly(ExtentPlan *plan, SkipReason *ret_reason)
 static bool plan_places(ExtentPlan *plan, ExtentPlanOutcome *ret, SkipReason *ret_reason,
 			GError **error)
 {
+	bool is_complete = extent_coverage_is_all(plan->coverage);
 	const ExtentRef *refs;
 	size_t n;
 
 	*ret = EXTENT_PINNED;
 	refs = extent_refs_list(plan->refs, &n);
-	if (extent_coverage_lack(plan->coverage)->lacks_equals) {
+	if (!is_complete && !plan_rest(plan, refs, n, &is_complete, ret_reason, error))
+		return false;
+	if (extent_coverage_lack(plan->coverage)->lacks_equals && !(is_complete && repeats(plan))) {
 		*ret = EXTENT_ALONE;
 		return true;
 	}
-	if (!extent_coverage_is_all(plan->coverage) && !plan_rest(plan, refs, n, ret_reason)) {
+	if (!is_complete) {
 		if (*ret_reason == SKIP_CLONES)
 			note_too_costly(plan, ret_reason);
 		else

@@ -10,7 +10,8 @@
 struct ExtentZeros {
 	Pass *pass;
 	ProvisionedFiles *provisioned;
-	GArray *rest; /* RemainderPiece */
+	GArray *rest;         /* RemainderPiece */
+	size_t repeat_blocks; /* of the present target, as for remainder_lay() */
 };
 
 ExtentZeros *extent_zeros_new(Pass *pass)
@@ -37,7 +38,8 @@ void extent_zeros_free(ExtentZeros *zeros)
 static bool find_rest(ExtentZeros *zeros, const ExtentCover *cover, const ExtentRef *refs,
 		      size_t n_refs, uint64_t *ret_bytes)
 {
-	bool found = remainder_lay(cover, refs, n_refs, zeros->pass->block_bytes, zeros->rest);
+	bool found = remainder_lay(cover, refs, n_refs, zeros->pass->block_bytes,
+				   zeros->repeat_blocks, zeros->rest);
 
 	*ret_bytes = remainder_bytes(zeros->rest);
 	return found;
@@ -117,8 +119,11 @@ bool extent_zeros_cover(ExtentZeros *zeros, const Object *target, ExtentCover *c
 
 	*ret = ZEROS_OF_NO_USE;
 	*ret_blamed = NULL;
-	if (target->btime_nsec == 0 || !has_source(zeros, target) ||
-	    !is_of_use(zeros, target, cover, refs, n_refs))
+	if (target->btime_nsec == 0 || !has_source(zeros, target))
+		return true;
+	if (!checksum_trust_repeats(zeros->pass, target, &zeros->repeat_blocks, error))
+		return false;
+	if (!is_of_use(zeros, target, cover, refs, n_refs))
 		return true;
 
 	if (shares(zeros))

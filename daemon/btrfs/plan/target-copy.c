@@ -9,16 +9,15 @@ static uint64_t kept_bytes(const TargetCopy *target)
 }
 
 bool target_copy_make(TargetCopy *target, Pass *pass, ExtentFiles *files,
-		      const PlannedTarget *planned, SkipReason *ret_reason,
-		      const ExtentRef **ret_blamed)
+		      const PlannedTarget *planned, CopyFailure *ret_failure)
 {
 	target_copy_drop(target, pass);
 	target->is_for_deferred = planned->holders->len > 0;
 	if (planned->parts->len == 0)
 		return true;
 
-	target->copy = extent_copy_new(pass, files, &planned->extent, planned->parts, ret_reason,
-				       ret_blamed);
+	target->copy =
+		extent_copy_new(pass, files, &planned->extent, planned->parts, ret_failure);
 	return target->copy;
 }
 

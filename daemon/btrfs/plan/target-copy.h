@@ -17,13 +17,9 @@ typedef struct {
 	bool is_for_deferred;
 } TargetCopy;
 
-/*
- * Make the copy that @planned needs, if any; false, with the reason, if this fails.  *ret_blamed: as for
- * extent_copy_new().
- */
+/* Make the copy that @planned needs, if any; false if this fails. */
 bool target_copy_make(TargetCopy *target, Pass *pass, ExtentFiles *files,
-		      const PlannedTarget *planned, SkipReason *ret_reason,
-		      const ExtentRef **ret_blamed);
+		      const PlannedTarget *planned, CopyFailure *ret_failure);
 
 /* The target is done, or planned anew: free its copy.  The shared part of the copy stays. */
 void target_copy_drop(TargetCopy *target, Pass *pass);

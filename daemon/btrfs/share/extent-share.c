@@ -34,6 +34,7 @@ typedef struct {
 	RoleSwap *swap;
 	GArray *runs;   /* Run, of the present target */
 	bool has_zeros; /* one of them is from a hole */
+	uint32_t repeating; /* the target, if ranges of it are equal; or 0 */
 	ShareRound *round;
 	int64_t reserve_usec; /* monotonic; when the metadata reserve was last looked at */
 	ExtentQueue *planned;
@@ -226,21 +227,42 @@ static void keep(ExtentSharer *sharer, const Object *target)
 	sharer->round->n_pinned++;
 }
 
-/* Make the copy that @planned, the first target, needs; false if that fails and the target is skipped. */
-static bool make_copy(ExtentSharer *sharer, const PlannedTarget *planned)
-{
-	const ExtentRef *blamed;
-	SkipReason reason;
+typedef enum {
+	COPY_MADE,
+	COPY_FAILED,  /* the target is skipped */
+	COPY_DOUBTED, /* ranges of the target have equal sums and differ: the target may be planned again */
+} CopyOutcome;
 
-	if (target_copy_make(&sharer->copy, sharer->pass, sharer->files, planned, &reason, &blamed))
+/* Make the copy that @planned, the first target, needs. */
+static bool make_copy(ExtentSharer *sharer, const PlannedTarget *planned, CopyOutcome *ret,
+		      GError **error)
+{
+	ExtentStamp stamp = checksum_trust_stamp(&planned->extent);
+	CopyFailure failure;
+	bool kept = false;
+
+	*ret = COPY_MADE;
+	if (target_copy_make(&sharer->copy, sharer->pass, sharer->files, planned, &failure))
 		return true;
 
-	/* A stopped pass tells nothing about it. */
-	if (pass_checkpoint(sharer->pass)) {
-		extent_outcome_note_skipped(sharer->pass, &planned->extent, reason, blamed);
-		keep(sharer, &planned->extent);
+	*ret = COPY_FAILED;
+	/* A stopped pass tells nothing about the target. */
+	if (!pass_checkpoint(sharer->pass))
+		return true;
+	if (failure.reason == SKIP_DIFFERS) {
+		sharer->pass->result->compare_bytes += failure.wasted_bytes;
+		if (!checksum_trust_add(sharer->pass, &stamp, &stamp, failure.wasted_bytes, &kept,
+					error))
+			return false;
 	}
-	return false;
+	if (kept) {
+		*ret = COPY_DOUBTED;
+		return true;
+	}
+
+	extent_outcome_note_skipped(sharer->pass, &planned->extent, failure.reason, failure.blamed);
+	keep(sharer, &planned->extent);
+	return true;
 }
 
 /* Pin a planned target after all, because a source differed. */
@@ -270,6 +292,7 @@ static bool plan_again(ExtentSharer *sharer, PlannedTarget *planned, bool *ret, 
 	const Object *target = &planned->extent;
 	ExtentPlanOutcome outcome;
 	SkipReason reason;
+	CopyOutcome copied;
 
 	target_copy_give_back(&sharer->copy, sharer->pass, planned);
 	if (!extent_plan_make(sharer->plan, target, planned->runs, &outcome, &reason, error))
@@ -286,7 +309,10 @@ static bool plan_again(ExtentSharer *sharer, PlannedTarget *planned, bool *ret, 
 		if (planned->holders->len > 0)
 			deferred_extents_intend(sharer->pass->btrfs.deferred, target);
 		lock_sources(sharer);
-		*ret = make_copy(sharer, planned);
+		if (!make_copy(sharer, planned, &copied, error))
+			return false;
+		/* Now nothing of it is taken to repeat itself. */
+		*ret = copied == COPY_MADE;
 	}
 	if (outcome == EXTENT_GONE)
 		return extent_outcome_note_gone(sharer->pass, sharer->table, target, error);
@@ -379,7 +405,8 @@ static bool execute_next(ExtentSharer *sharer, guint most, GError **error)
 	g_autoptr(PlannedTarget) planned = NULL;
 	StepBatch batch = { sharer->pass,        sharer->files, sharer->planned,
 			    sharer->step_sharer, sharer->pool,  sharer->results };
-	bool has_copy, done;
+	CopyOutcome copied;
+	bool can_go_on, done;
 
 	if (!metadata_watch_look_when_due(sharer->pass, &sharer->reserve_usec, error))
 		return false;
@@ -393,11 +420,14 @@ static bool execute_next(ExtentSharer *sharer, guint most, GError **error)
 		sharer->n_ahead = step_batch_share(&batch, most);
 	sharer->n_ahead--;
 	extent_plan_note_sharing(sharer->plan);
-	has_copy = make_copy(sharer, extent_queue_first(sharer->planned));
-	if (has_copy && sharer->copy.copy)
+	if (!make_copy(sharer, extent_queue_first(sharer->planned), &copied, error))
+		return false;
+	can_go_on = copied == COPY_MADE;
+	if (can_go_on && sharer->copy.copy)
 		sharer->copy.is_kept |= step_batch_share_first(&batch, sharer->copy.copy);
 	planned = extent_queue_pop(sharer->planned);
-	done = !has_copy || execute(sharer, planned, error);
+	done = (copied != COPY_DOUBTED || plan_again(sharer, planned, &can_go_on, error)) &&
+	       (!can_go_on || execute(sharer, planned, error));
 	if (pass_checkpoint(sharer->pass))
 		deferred_extents_end_intent(sharer->pass->btrfs.deferred, &planned->extent);
 	if (extent_queue_is_empty(sharer->planned))
@@ -500,7 +530,8 @@ static bool plan_target(ExtentSharer *sharer, Object *target, GError **error)
 	case EXTENT_STOPPED:
 		return true;
 	case EXTENT_PINNED:
-		return pin(sharer, target, reason, error);
+		/* If it only repeats itself, it is no duplicate. */
+		return sharer->runs->len == 0 || pin(sharer, target, reason, error);
 	case EXTENT_PLANNED:
 		break;
 	}
@@ -519,11 +550,13 @@ static bool end_target(ExtentSharer *sharer, GError **error)
 {
 	const Object *found;
 	Object target;
+	uint32_t id = sharer->runs->len > 0 ? run_target(&g_array_index(sharer->runs, Run, 0))
+					    : sharer->repeating;
 
-	if (sharer->runs->len == 0)
+	sharer->repeating = 0;
+	if (id == 0)
 		return true;
-	if (!hash_store_find(sharer->pass->store, run_target(&g_array_index(sharer->runs, Run, 0)),
-			     &found, error))
+	if (!hash_store_find(sharer->pass->store, id, &found, error))
 		return false;
 
 	if (found) {
@@ -559,7 +592,9 @@ static bool share_all(ExtentSharer *sharer, RunOrder *order, GError **error)
 			return false;
 		if (!next)
 			break;
-		if (!run_is_inside(&next->run) && sharer->runs->len < TARGET_RUNS)
+		if (run_is_inside(&next->run))
+			sharer->repeating = run_target(&next->run);
+		else if (sharer->runs->len < TARGET_RUNS)
 			add_run(sharer, &next->run);
 	}
 
