@@ -71,7 +71,8 @@ typedef struct {
 	MountTable *mounts; /* NULL: they cannot be read */
 	Config *config;     /* NULL: it is faulty */
 	DiskTopology *topology;
-	bool *is_found; /* of the names */
+	GHashTable *known; /* the mount points of @all (char *), borrowed */
+	bool *is_found;    /* of the names */
 	Table *table;
 } Listing;
 
@@ -82,6 +83,7 @@ static void listing_clear(Listing *listing)
 	mount_table_free(listing->mounts);
 	config_free(listing->config);
 	disk_topology_free(listing->topology);
+	g_clear_pointer(&listing->known, g_hash_table_unref);
 	g_free(listing->is_found);
 	table_free(listing->table);
 }
@@ -285,12 +287,11 @@ static void add_unmounted(const Listing *listing, const GPtrArray *devices, guin
 /* Whether the service knows the filesystem that is mounted there, even if the caller may not query it. */
 static bool is_known(const Listing *listing, char *const *names)
 {
-	for (guint i = 0; listing->all && i < listing->all->len; i++) {
-		const DaemonFilesystem *live = listing->all->pdata[i];
+	for (; *names; names++) {
+		g_autofree char *shown = daemon_filesystem_mount_text(*names);
 
-		for (char *const *name = names; *name; name++)
-			if (daemon_filesystem_is_mounted_at(live, *name))
-				return true;
+		if (g_hash_table_contains(listing->known, shown))
+			return true;
 	}
 
 	return false;
@@ -396,12 +397,23 @@ static bool look(Listing *listing)
 	return listing->config || listing->has_service;
 }
 
+/* Where those of the service are mounted; @all may be NULL. */
+static GHashTable *mount_points_of(const GPtrArray *all)
+{
+	GHashTable *mount_points = g_hash_table_new(g_str_hash, g_str_equal);
+
+	for (guint i = 0; all && i < all->len; i++)
+		g_hash_table_add(mount_points, ((DaemonFilesystem *)all->pdata[i])->mount_point);
+	return mount_points;
+}
+
 ExitStatus verb_list(const Options *options)
 {
 	g_auto(Listing) listing = { .options = options };
 	ExitStatus status = ask(&listing);
 
 	listing.topology = disk_topology_new_look(disk_topology_system());
+	listing.known = mount_points_of(listing.all);
 	if (!look(&listing))
 		status = EXIT_STATUS_FAILED;
 	if (options->names)
