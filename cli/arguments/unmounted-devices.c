@@ -31,29 +31,40 @@ static void device_free(void *data)
 	g_free(device);
 }
 
-static bool is_of_mounted_btrfs(const char *name)
+static void add_names_in(const char *path, GHashTable *names)
 {
+	g_autoptr(GDir) directory = g_dir_open(path, 0, NULL);
+	const char *name;
+
+	while (directory && (name = g_dir_read_name(directory)))
+		g_hash_table_add(names, g_strdup(name));
+}
+
+/* The kernel's names of the devices of all btrfs filesystems that are mounted. */
+static GHashTable *find_mounted_btrfs(void)
+{
+	GHashTable *names = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 	g_autoptr(GDir) all = g_dir_open(BTRFS_ALL, 0, NULL);
 	const char *fsid;
 
 	while (all && (fsid = g_dir_read_name(all))) {
-		g_autofree char *device = g_build_filename(BTRFS_ALL, fsid, "devices", name, NULL);
+		g_autofree char *devices = g_build_filename(BTRFS_ALL, fsid, "devices", NULL);
 
-		if (g_file_test(device, G_FILE_TEST_EXISTS))
-			return true;
+		add_names_in(devices, names);
 	}
-	return false;
+	return names;
 }
 
 /* Whether something lies on the device @name: a mapped device, an array, or a filesystem, in any namespace. */
-static bool is_in_use(const char *name)
+static bool is_in_use(const char *name, GHashTable *of_btrfs)
 {
 	g_autofree char *held = g_build_filename(BLOCK_DEVICES, name, "holders", NULL);
 	g_autofree char *mounted_xfs = g_build_filename("/sys/fs/xfs", name, NULL);
 	g_autoptr(GDir) holders = g_dir_open(held, 0, NULL);
 
 	return (holders && g_dir_read_name(holders)) ||
-	       g_file_test(mounted_xfs, G_FILE_TEST_EXISTS) || is_of_mounted_btrfs(name);
+	       g_file_test(mounted_xfs, G_FILE_TEST_EXISTS) ||
+	       g_hash_table_contains(of_btrfs, name);
 }
 
 /* The value of @key in the database of udev, to be freed; NULL: none. */
@@ -85,7 +96,7 @@ static bool ask_udev(const char *directory, DeviceContents *ret)
 	return true;
 }
 
-static void describe(const char *name, FILE *out)
+static void describe(const char *name, GHashTable *of_btrfs, FILE *out)
 {
 	g_autofree char *directory = g_build_filename(BLOCK_DEVICES, name, NULL);
 	g_autofree char *size = sysfs_attribute(directory, "size");
@@ -93,7 +104,7 @@ static void describe(const char *name, FILE *out)
 	g_autofree char *path = g_build_filename("/dev", node, NULL);
 	g_auto(DeviceContents) contents = { 0 };
 
-	if (g_strcmp0(size, "0") == 0 || is_in_use(name))
+	if (g_strcmp0(size, "0") == 0 || is_in_use(name, of_btrfs))
 		return;
 	if (!ask_udev(directory, &contents) && !device_contents_read(path, &contents, NULL))
 		return;
@@ -110,6 +121,7 @@ static void describe(const char *name, FILE *out)
 static void describe_all(int fd)
 {
 	g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
+	g_autoptr(GHashTable) of_btrfs = find_mounted_btrfs();
 	g_autoptr(GDir) devices = g_dir_open(BLOCK_DEVICES, 0, NULL);
 	FILE *out = fdopen(fd, "w");
 	const char *name;
@@ -118,7 +130,7 @@ static void describe_all(int fd)
 		g_ptr_array_add(names, g_strdup(name));
 	g_ptr_array_sort(names, word_compare);
 	for (guint i = 0; i < names->len; i++)
-		describe(names->pdata[i], out);
+		describe(names->pdata[i], of_btrfs, out);
 }
 
 /* All that the process writes, before it ends or hangs. */

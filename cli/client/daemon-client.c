@@ -183,6 +183,7 @@ static void fail(GError **error, const sd_bus_error *bus_error, int failed)
 		{ SD_BUS_ERROR_UNKNOWN_OBJECT, DAEMON_CLIENT_ERROR_GONE },
 		{ BUS_ERROR_UNKNOWN, DAEMON_CLIENT_ERROR_UNKNOWN },
 		{ BUS_ERROR_IN_USE, DAEMON_CLIENT_ERROR_IN_USE },
+		{ SD_BUS_ERROR_LIMITS_EXCEEDED, DAEMON_CLIENT_ERROR_CROWDED },
 		{ SD_BUS_ERROR_NO_REPLY, DAEMON_CLIENT_ERROR_SILENT },
 		{ SD_BUS_ERROR_TIMEOUT, DAEMON_CLIENT_ERROR_SILENT },
 		{ SD_BUS_ERROR_DISCONNECTED, DAEMON_CLIENT_ERROR_SILENT },
@@ -553,32 +554,44 @@ DaemonFilesystem *daemon_client_get(DaemonClient *client, const char *name, GErr
 	return path ? read_filesystem(client, path, error) : NULL;
 }
 
+/*
+ * Ask for all objects.  A service whose answers wait for the bus daemon refuses that: others may take theirs meanwhile.
+ * While a user watches, the caller asks again.
+ */
+static Message *ask_for_objects(DaemonClient *client, GError **error)
+{
+	const int64_t end = g_get_monotonic_time() + CROWDED_USEC;
+
+	for (;;) {
+		g_autoptr(GError) failure = NULL;
+		Message *reply = call(client, BUS_PATH, "org.freedesktop.DBus.ObjectManager",
+				      "GetManagedObjects", &failure, "");
+
+		if (reply)
+			return reply;
+		if (!g_error_matches(failure, DAEMON_CLIENT_ERROR, DAEMON_CLIENT_ERROR_CROWDED) ||
+		    client->changed || g_get_monotonic_time() >= end) {
+			g_propagate_error(error, g_steal_pointer(&failure));
+			return NULL;
+		}
+		g_usleep(CROWDED_RETRY_USEC);
+	}
+}
+
 GPtrArray *daemon_client_list(DaemonClient *client, GError **error)
 {
 	g_autoptr(GPtrArray) all =
 		g_ptr_array_new_with_free_func((GDestroyNotify)daemon_filesystem_free);
-	g_autoptr(Message) reply =
-		call(client, BUS_PATH, BUS_MANAGER_INTERFACE, "ListFilesystems", error, "");
-	const char *path;
+	g_autoptr(Message) reply = ask_for_objects(client, error);
+	int failed;
 
 	if (!reply)
 		return NULL;
-	if (sd_bus_message_enter_container(reply, 'a', "(ssso)") < 0) {
-		fail(error, &SD_BUS_ERROR_NULL, -EBADMSG);
-		return NULL;
-	}
-	while (sd_bus_message_read(reply, "(ssso)", NULL, NULL, NULL, &path) > 0) {
-		g_autoptr(GError) failure = NULL;
-		DaemonFilesystem *filesystem = read_filesystem(client, path, &failure);
 
-		if (filesystem)
-			g_ptr_array_add(all, filesystem);
-		/* It may have been unmounted since they were listed. */
-		else if (!g_error_matches(failure, DAEMON_CLIENT_ERROR, DAEMON_CLIENT_ERROR_GONE)) {
-			g_propagate_error(error, g_steal_pointer(&failure));
-			return NULL;
-		}
-	}
+	failed = daemon_properties_read_all(reply, all);
+	if (failed >= 0)
+		return g_steal_pointer(&all);
 
-	return g_steal_pointer(&all);
+	fail(error, &SD_BUS_ERROR_NULL, failed);
+	return NULL;
 }

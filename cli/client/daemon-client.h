@@ -25,7 +25,8 @@ typedef enum {
 	DAEMON_CLIENT_ERROR_GONE,    /* the service no longer knows the filesystem */
 	DAEMON_CLIENT_ERROR_UNKNOWN, /* the service has no such filesystem */
 	DAEMON_CLIENT_ERROR_IN_USE,  /* a pass runs */
-	DAEMON_CLIENT_ERROR_SILENT,  /* the service did not answer, or does not know the method */
+	DAEMON_CLIENT_ERROR_CROWDED, /* the service does too much for others; it may be asked again */
+	DAEMON_CLIENT_ERROR_SILENT, /* the service did not answer, or does not know the method */
 	DAEMON_CLIENT_ERROR_FAILED,
 } DaemonClientError;
 
@@ -42,7 +43,10 @@ void daemon_disk_free(DaemonDisk *disk);
 DaemonClient *daemon_client_connect(GError **error);
 void daemon_client_close(DaemonClient *client);
 
-/* All filesystems that the service knows (DaemonFilesystem), in the order in which they were mounted. */
+/*
+ * All filesystems that the service knows (DaemonFilesystem), in the order in which they were mounted.  This is one
+ * call, however many there are.
+ */
 GPtrArray *daemon_client_list(DaemonClient *client, GError **error);
 
 /* The filesystem with this UUID or mount point. */

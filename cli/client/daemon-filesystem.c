@@ -45,12 +45,16 @@ void daemon_filesystem_free(DaemonFilesystem *filesystem)
 	g_free(filesystem);
 }
 
+char *daemon_filesystem_mount_text(const char *path)
+{
+	return g_utf8_validate(path, -1, NULL) ? g_strdup(path) : name_text(path, strlen(path));
+}
+
 bool daemon_filesystem_is_mounted_at(const DaemonFilesystem *filesystem, const char *path)
 {
-	g_autofree char *text =
-		g_utf8_validate(path, -1, NULL) ? NULL : name_text(path, strlen(path));
+	g_autofree char *text = daemon_filesystem_mount_text(path);
 
-	return strcmp(text ? text : path, filesystem->mount_point) == 0;
+	return strcmp(text, filesystem->mount_point) == 0;
 }
 
 bool daemon_filesystem_is_called(const DaemonFilesystem *filesystem, const char *typed)

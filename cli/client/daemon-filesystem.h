@@ -35,10 +35,10 @@ void daemon_filesystem_add_hold(GPtrArray **holds, const DaemonHold *hold, const
 
 void daemon_filesystem_free(DaemonFilesystem *filesystem);
 
-/*
- * Whether @path is the mount point that the service reports.  The service escapes mount points that are not
- * UTF-8.
- */
+/* @path as the service reports mount points: it escapes those that are not UTF-8.  To be freed. */
+char *daemon_filesystem_mount_text(const char *path);
+
+/* Whether @path is the mount point that the service reports. */
 bool daemon_filesystem_is_mounted_at(const DaemonFilesystem *filesystem, const char *path);
 
 /* Whether @typed means this filesystem: its UUID, or a path of its mount point. */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/client/daemon-properties.h"
 
+#include "common/text/bus-names.h"
+
 #include <stddef.h>
 #include <string.h>
 
@@ -164,10 +166,57 @@ int daemon_properties_read(sd_bus_message *reply, DaemonFilesystem **ret)
 		if (failed >= 0)
 			failed = sd_bus_message_exit_container(reply);
 	}
+	if (failed >= 0)
+		failed = sd_bus_message_exit_container(reply);
 	if (failed < 0)
 		return failed;
 
 	fill_in(filesystem);
 	*ret = g_steal_pointer(&filesystem);
 	return 0;
+}
+
+/* Read the properties of one interface of an object.  Interfaces of other objects are ignored. */
+static int read_interface(sd_bus_message *reply, GPtrArray *all)
+{
+	DaemonFilesystem *filesystem = NULL;
+	const char *interface;
+	int failed = sd_bus_message_read(reply, "s", &interface);
+
+	if (failed >= 0 && strcmp(interface, BUS_FILESYSTEM_INTERFACE) != 0)
+		failed = sd_bus_message_skip(reply, "a{sv}");
+	else if (failed >= 0)
+		failed = daemon_properties_read(reply, &filesystem);
+	if (filesystem)
+		g_ptr_array_add(all, filesystem);
+	return failed < 0 ? failed : sd_bus_message_exit_container(reply);
+}
+
+/* Read the interfaces of the next object.  Below 0: of an unknown form; 0: there is none. */
+static int read_object(sd_bus_message *reply, GPtrArray *all)
+{
+	int got = sd_bus_message_enter_container(reply, 'e', "oa{sa{sv}}");
+
+	if (got <= 0)
+		return got;
+
+	got = sd_bus_message_skip(reply, "o");
+	if (got >= 0)
+		got = sd_bus_message_enter_container(reply, 'a', "{sa{sv}}");
+	while (got >= 0 && (got = sd_bus_message_enter_container(reply, 'e', "sa{sv}")) > 0)
+		got = read_interface(reply, all);
+	if (got >= 0)
+		got = sd_bus_message_exit_container(reply);
+	if (got >= 0)
+		got = sd_bus_message_exit_container(reply);
+	return got < 0 ? got : 1;
+}
+
+int daemon_properties_read_all(sd_bus_message *reply, GPtrArray *all)
+{
+	int got = sd_bus_message_enter_container(reply, 'a', "{oa{sa{sv}}}");
+
+	while (got > 0)
+		got = read_object(reply, all);
+	return got;
 }

@@ -3,7 +3,6 @@
 
 #include "cli/terminal/bytes-text.h"
 #include "cli/terminal/message.h"
-#include "kernel-ioctl/machine/disk-topology.h"
 
 #include <string.h>
 
@@ -81,7 +80,7 @@ static DaemonDisk *configured_disk(const Config *config, const Disk *disk)
 }
 
 GPtrArray *disk_limits_below(const GPtrArray *known, const Config *config,
-			     const MountedFilesystem *mounted)
+			     const DiskTopology *topology, const MountedFilesystem *mounted)
 {
 	FsLocation location = {
 		.is_btrfs = mounted->identity.kind == FS_KIND_BTRFS,
@@ -92,7 +91,7 @@ GPtrArray *disk_limits_below(const GPtrArray *known, const Config *config,
 	GPtrArray *disks = new_array();
 
 	memcpy(location.fsid, mounted->identity.fsid, sizeof(location.fsid));
-	below = disk_topology_find(disk_topology_system(), &location);
+	below = disk_topology_find(topology, &location);
 	for (guint i = 0; i < below->len; i++) {
 		const Disk *disk = below->pdata[i];
 		DaemonDisk *limits = known_disk(known, disk->name);

@@ -5,6 +5,7 @@
 #include "cli/terminal/table.h"
 #include "common/config/config.h"
 #include "common/mounts/mount-table.h"
+#include "kernel-ioctl/machine/disk-topology.h"
 
 /*
  * The disks of a filesystem and their limits, as arrays of DaemonDisk.  The limits come from the service if it
@@ -19,9 +20,9 @@ enum { DISK_NAME, DISK_RATE, DISK_IOPS, DISK_FROM, DISK_PRESSURE, DISK_COLUMNS }
 /* The disks with these names.  @known (DaemonDisk) is what the service says; NULL: there is no service. */
 GPtrArray *disk_limits_named(const GPtrArray *known, char *const *names);
 
-/* The disks under a mounted filesystem.  @config is NULL if it cannot be read. */
+/* The disks under a mounted filesystem in @topology.  @config is NULL if it cannot be read. */
 GPtrArray *disk_limits_below(const GPtrArray *known, const Config *config,
-			     const MountedFilesystem *mounted);
+			     const DiskTopology *topology, const MountedFilesystem *mounted);
 
 /* "sda, sdb 50 MiB/s 200/s"; "-": no disk is visible. */
 char *disk_limits_text(const GPtrArray *disks, bool in_bytes);

@@ -60,7 +60,12 @@ static void look_at_disk(const DoctorView *view, const Disk *disk, Findings *fin
 void doctor_look_at_disks(const DoctorView *view, int directory_fd, Findings *findings)
 {
 	g_autofree char *mountinfo = g_build_filename(view->proc, "self", "mountinfo", NULL);
-	const DiskTopology topology = { view->sysfs, view->dev, mountinfo, fs_location_of_path };
+	const DiskTopology topology = {
+		.sysfs = view->sysfs,
+		.dev = view->dev,
+		.mountinfo = mountinfo,
+		.locate = fs_location_of_path,
+	};
 	g_autoptr(GError) failed = NULL;
 	FsLocation location;
 

@@ -51,7 +51,7 @@ static DoctorView view_of_system(void)
 static void look_at_files(int fd, const DoctorView *view, const MountedFilesystem *filesystem,
 			  const char *way, Findings *findings)
 {
-	g_auto(GStrv) names = mounted_filesystem_names(filesystem);
+	g_auto(GStrv) names = mounted_filesystem_names(filesystem, NULL);
 	g_auto(Settings) settings = { 0 };
 
 	if (view->config)

@@ -80,7 +80,7 @@ static bool find(Naming *naming)
 	naming->mounted = mounted_name_find(naming->mounts, typed);
 	naming->name = config_name_of_filesystem(typed);
 	if (naming->mounted) {
-		naming->names = mounted_filesystem_names(naming->mounted);
+		naming->names = mounted_filesystem_names(naming->mounted, NULL);
 		if (!naming->name ||
 		    !g_strv_contains((const char *const *)naming->names, naming->name)) {
 			g_free(naming->name);

@@ -150,7 +150,7 @@ static void make_settings(const Request *request, const Subject *subject,
 			  const MountedFilesystem *mounted, Settings *ret)
 {
 	const char *alone[] = { subject->uuid, NULL };
-	g_auto(GStrv) names = mounted ? mounted_filesystem_names(mounted) : NULL;
+	g_auto(GStrv) names = mounted ? mounted_filesystem_names(mounted, NULL) : NULL;
 
 	config_settings(request->config, names ? (const char *const *)names : alone, ret);
 	settings_add_excludes(ret, request->options->excludes);

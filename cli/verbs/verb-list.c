@@ -70,7 +70,9 @@ typedef struct {
 	GPtrArray *disks;   /* DaemonDisk; the same */
 	MountTable *mounts; /* NULL: they cannot be read */
 	Config *config;     /* NULL: it is faulty */
-	bool *is_found;     /* of the names */
+	DiskTopology *topology;
+	GHashTable *known; /* the mount points of @all (char *), borrowed */
+	bool *is_found;    /* of the names */
 	Table *table;
 } Listing;
 
@@ -80,6 +82,8 @@ static void listing_clear(Listing *listing)
 	g_clear_pointer(&listing->disks, g_ptr_array_unref);
 	mount_table_free(listing->mounts);
 	config_free(listing->config);
+	disk_topology_free(listing->topology);
+	g_clear_pointer(&listing->known, g_hash_table_unref);
 	g_free(listing->is_found);
 	table_free(listing->table);
 }
@@ -177,10 +181,10 @@ static void add_live(const Listing *listing, const DaemonFilesystem *live)
 		listing->mounts ? mount_table_find_uuid(listing->mounts, live->uuid) : NULL;
 	bool is_enabled = live->state_directory[0] != '\0';
 	g_autofree char *why = filesystem_why_text(live);
-	g_autoptr(GPtrArray) disks =
-		is_enabled || !mounted
-			? disk_limits_named(listing->disks, live->disks)
-			: disk_limits_below(listing->disks, listing->config, mounted);
+	g_autoptr(GPtrArray) disks = is_enabled || !mounted
+					     ? disk_limits_named(listing->disks, live->disks)
+					     : disk_limits_below(listing->disks, listing->config,
+								 listing->topology, mounted);
 
 	table_add_row(listing->table);
 	table_set_escaped(listing->table, LIST_MOUNT, live->mount_point);
@@ -202,14 +206,15 @@ static void add_mounted(const Listing *listing, const MountedFilesystem *mounted
 {
 	const MountPoint *first = mounted->mount_points->pdata[0];
 	g_auto(GStrv) ways = mounted_filesystem_ways(mounted);
-	g_auto(GStrv) names = mounted_filesystem_names(mounted);
+	g_auto(GStrv) names = mounted_filesystem_names(mounted, listing->topology->links);
 	const char *target = ways[0] ? ways[0] : first->target;
 	bool is_enabled =
 		listing->config && config_enables(listing->config, (const char *const *)names);
 	g_autofree char *why = mounted->refusal ? message_text(mounted->refusal)
 			       : is_enabled     ? NULL
 						: how_to_enable(listing, target);
-	g_autoptr(GPtrArray) disks = disk_limits_below(listing->disks, listing->config, mounted);
+	g_autoptr(GPtrArray) disks =
+		disk_limits_below(listing->disks, listing->config, listing->topology, mounted);
 
 	table_add_row(listing->table);
 	table_set_escaped(listing->table, LIST_MOUNT, target);
@@ -282,12 +287,11 @@ static void add_unmounted(const Listing *listing, const GPtrArray *devices, guin
 /* Whether the service knows the filesystem that is mounted there, even if the caller may not query it. */
 static bool is_known(const Listing *listing, char *const *names)
 {
-	for (guint i = 0; listing->all && i < listing->all->len; i++) {
-		const DaemonFilesystem *live = listing->all->pdata[i];
+	for (; *names; names++) {
+		g_autofree char *shown = daemon_filesystem_mount_text(*names);
 
-		for (char *const *name = names; *name; name++)
-			if (daemon_filesystem_is_mounted_at(live, *name))
-				return true;
+		if (g_hash_table_contains(listing->known, shown))
+			return true;
 	}
 
 	return false;
@@ -317,7 +321,8 @@ static void add_rows(const Listing *listing)
 	}
 	for (guint i = 0; mounted && i < mounted->len; i++) {
 		const MountedFilesystem *filesystem = mounted->pdata[i];
-		g_auto(GStrv) names = mounted_filesystem_names(filesystem);
+		g_auto(GStrv) names =
+			mounted_filesystem_names(filesystem, listing->topology->links);
 
 		if (!is_known(listing, names) && is_wanted(listing, (const char *const *)names))
 			add_mounted(listing, filesystem);
@@ -392,11 +397,23 @@ static bool look(Listing *listing)
 	return listing->config || listing->has_service;
 }
 
+/* Where those of the service are mounted; @all may be NULL. */
+static GHashTable *mount_points_of(const GPtrArray *all)
+{
+	GHashTable *mount_points = g_hash_table_new(g_str_hash, g_str_equal);
+
+	for (guint i = 0; all && i < all->len; i++)
+		g_hash_table_add(mount_points, ((DaemonFilesystem *)all->pdata[i])->mount_point);
+	return mount_points;
+}
+
 ExitStatus verb_list(const Options *options)
 {
 	g_auto(Listing) listing = { .options = options };
 	ExitStatus status = ask(&listing);
 
+	listing.topology = disk_topology_new_look(disk_topology_system());
+	listing.known = mount_points_of(listing.all);
 	if (!look(&listing))
 		status = EXIT_STATUS_FAILED;
 	if (options->names)

@@ -6,6 +6,8 @@ import { useEffect, useState } from "react";
 const _ = cockpit.gettext;
 const NAME = "org.dedupd1";
 const BUS = "org.freedesktop.DBus";
+const OBJECTS = "org.freedesktop.DBus.ObjectManager";
+const PROPERTIES = "org.freedesktop.DBus.Properties";
 const ROOT = "/org/dedupd1";
 const MANAGER = "org.dedupd1.Manager";
 const FILESYSTEM = "org.dedupd1.Filesystem";
@@ -44,8 +46,9 @@ export interface Disk {
 // null: the service does not run.
 let client: CockpitBus | null = null;
 
-function call(path: string, face: string, method: string, words: unknown[] = [], type?: string): Promise<unknown[]> {
-    return client ? client.call(path, face, method, words, type ? { type } : {}) : Promise.reject(new Error(_("The service is not running.")));
+// Without the type, Cockpit would ask the service for it first.
+function call(path: string, face: string, method: string, words: unknown[] = [], type = ""): Promise<unknown[]> {
+    return client ? client.call(path, face, method, words, { type }) : Promise.reject(new Error(_("The service is not running.")));
 }
 
 const objectPath = (uuid: string) => `${ROOT}/filesystem/${uuid.replaceAll("-", "_")}`;
@@ -74,7 +77,15 @@ export interface Service { runs: boolean | null; filesystems: Map<string, Live> 
 type Listener = (service: Service) => void;
 const listeners = new Set<Listener>();
 let service: Service = { runs: null, filesystems: new Map() };
-let proxies: CockpitProxies | null = null;
+
+// The filesystems by the paths of their objects.
+let objects = new Map<string, Live>();
+
+// Values on the bus have their types with them.
+type Values = Record<string, { t: string; v: unknown }>;
+type Faces = Record<string, Values>;
+
+const AGAIN_MILLISECONDS = 1000;
 
 // Many objects change at once; one render is enough.
 let scheduled = false;
@@ -86,25 +97,62 @@ function changed(): void {
         scheduled = false;
         const filesystems = new Map<string, Live>();
         if (service.runs) {
-            for (const proxy of Object.values(proxies ?? {}) as CockpitProxy[]) {
-                if (proxy?.valid && proxy["UUID"])
-                    filesystems.set(proxy["UUID"] as string, { ...proxy } as unknown as Live);
-            }
+            for (const live of objects.values())
+                filesystems.set(live.UUID, live);
         }
         service = { ...service, filesystems };
         listeners.forEach(listener => listener(service));
     }, 50);
 }
 
+function take(path: string, values: Values | undefined): void {
+    if (!values)
+        return;
+    const news = Object.fromEntries(Object.entries(values).map(([name, { v }]) => [name, v]));
+    objects.set(path, { ...objects.get(path), ...news } as Live);
+    changed();
+}
+
+// Ask for all filesystems at once; the service refuses that while it answers many others.
+function askForAll(bus: CockpitBus): void {
+    bus.call(ROOT, OBJECTS, "GetManagedObjects", [], { type: "" }).then(([all]) => {
+        if (bus !== client)
+            return;
+        for (const [path, faces] of Object.entries(all as Record<string, Faces>))
+            take(path, faces[FILESYSTEM]);
+    }, () => {
+        if (bus === client)
+            window.setTimeout(() => bus === client && askForAll(bus), AGAIN_MILLISECONDS);
+    });
+}
+
+// Keep up with the filesystems.  What changes before they are known is in the answer to askForAll().
+function follow(bus: CockpitBus): void {
+    bus.subscribe({ path: ROOT, interface: OBJECTS, member: "InterfacesAdded" }, (_path, _face, _signal, words) => {
+        const [path, faces] = words as [string, Faces];
+        take(path, faces[FILESYSTEM]);
+    });
+    bus.subscribe({ path: ROOT, interface: OBJECTS, member: "InterfacesRemoved" }, (_path, _face, _signal, words) => {
+        const [path, faces] = words as [string, string[]];
+        if (faces.includes(FILESYSTEM) && objects.delete(path))
+            changed();
+    });
+    bus.subscribe({ path_namespace: ROOT, interface: PROPERTIES, member: "PropertiesChanged" }, (path, _face, _signal, words) => {
+        const [face, values] = words as [string, Values];
+        if (face === FILESYSTEM && objects.has(path))
+            take(path, values);
+    });
+    askForAll(bus);
+}
+
 // The client of a service that ended is of no use to the next one.
 function setRuns(runs: boolean): void {
     client?.close();
-    client = proxies = null;
+    client = null;
+    objects = new Map();
     if (runs) {
         client = cockpit.dbus(NAME, { bus: "system", superuser: "try" });
-        proxies = client.proxies(FILESYSTEM, ROOT);
-        for (const event of ["added", "changed", "removed"])
-            proxies.addEventListener(event, changed);
+        follow(client);
     }
     service = { ...service, runs };
     changed();

@@ -26,14 +26,11 @@ interface CockpitProxy extends CockpitEvents {
     [property: string]: unknown;
 }
 
-type CockpitProxies = CockpitEvents & Record<string, CockpitProxy>;
-
 interface CockpitBus extends CockpitEvents {
     call(path: string, face: string, method: string, words: unknown[],
          options?: { type?: string }): Promise<unknown[]>;
     subscribe(match: Record<string, string>, receive: (path: string, face: string, signal: string, words: unknown[]) => void): void;
     proxy(face: string, path: string): CockpitProxy;
-    proxies(face: string, root: string): CockpitProxies;
     close(): void;
 }
 

@@ -92,21 +92,16 @@ char *device_name_decode(const char *name)
 	return g_string_free(text, FALSE);
 }
 
-static void add_links(const Kind *kind, GHashTable *devices, GStrvBuilder *names)
+/* The links to one device. */
+static void add_links(const Kind *kind, DeviceLinks *links, const char *device, GStrvBuilder *names)
 {
-	g_autofree char *path = g_build_filename(LINKS, kind->directory, NULL);
-	g_autoptr(GDir) directory = g_dir_open(path, 0, NULL);
-	const char *name;
+	const char *const *found = device_links_to(links, kind->directory, device);
 
-	while (directory && (name = g_dir_read_name(directory))) {
-		g_autofree char *link = g_build_filename(path, name, NULL);
-		g_autofree char *target = g_file_read_link(link, NULL);
-		g_autofree char *device = target ? g_path_get_basename(target) : NULL;
-		g_autofree char *value = device_name_decode(name);
+	for (; *found; found++) {
+		g_autofree char *link = g_build_filename(LINKS, kind->directory, *found, NULL);
+		g_autofree char *value = device_name_decode(*found);
 		g_autofree char *tagged = g_strconcat(kind->tag ? kind->tag : "", value, NULL);
 
-		if (!device || !g_hash_table_contains(devices, device))
-			continue;
 		g_strv_builder_add(names, link);
 		if (kind->tag)
 			g_strv_builder_add(names, tagged);
@@ -149,19 +144,25 @@ static const char *value_of(const Kind *kind, const char *text)
 }
 
 static void add_kind(const MountedFilesystem *filesystem, const Kind *kind, GHashTable *devices,
-		     GStrvBuilder *names)
+		     DeviceLinks *links, GStrvBuilder *names)
 {
+	GHashTableIter iterator;
+	void *device;
+
 	if (kind->is_of_superblock && !mounted_filesystem_goes_by_superblock(filesystem))
 		return;
 
-	add_links(kind, devices, names);
+	g_hash_table_iter_init(&iterator, devices);
+	while (g_hash_table_iter_next(&iterator, &device, NULL))
+		add_links(kind, links, device, names);
 	for (char **tag = filesystem->tags; tag && *tag; tag++)
 		if (value_of(kind, *tag))
 			add_tag(kind, value_of(kind, *tag), names);
 }
 
-void device_names_add(const MountedFilesystem *filesystem, GStrvBuilder *names)
+void device_names_add(const MountedFilesystem *filesystem, DeviceLinks *links, GStrvBuilder *names)
 {
+	g_autoptr(DeviceLinks) own = links ? NULL : device_links_new("/dev");
 	g_autoptr(GHashTable) devices = find_devices(filesystem);
 	g_autofree char *of_btrfs = btrfs_directory(filesystem);
 	g_autofree char *label = sysfs_attribute(of_btrfs, "label");
@@ -176,7 +177,7 @@ void device_names_add(const MountedFilesystem *filesystem, GStrvBuilder *names)
 	while (g_hash_table_iter_next(&iterator, &device, NULL))
 		add_device(device, names);
 	for (size_t i = 0; i < G_N_ELEMENTS(kinds); i++)
-		add_kind(filesystem, &kinds[i], devices, names);
+		add_kind(filesystem, &kinds[i], devices, links ? links : own, names);
 }
 
 /* Names are lines in files and messages. */

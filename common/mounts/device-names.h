@@ -15,8 +15,10 @@
 /*
  * Add "/dev/sda1", "/dev/disk/by-label/pool", "LABEL=pool", "PARTUUID=…" and so on of @filesystem to @names.  No device
  * is opened.  A copy is named by its UUID and label in the superblock only if the original is not mounted.
+ *
+ * @links are those of /dev.  NULL: they are read for this filesystem.
  */
-void device_names_add(const MountedFilesystem *filesystem, GStrvBuilder *names);
+void device_names_add(const MountedFilesystem *filesystem, DeviceLinks *links, GStrvBuilder *names);
 
 /*
  * The tags of @filesystem, with a mount at @target, that links of udev need not tell; NULL-terminated, to be freed.

@@ -107,8 +107,11 @@ static bool is_reachable(const MountPoint *mount_point, int *ret_failure)
 	return failure == 0 && (!stat.mount_id || stat.mount_id == mount_point->id);
 }
 
-static bool identify(const MountPoint *mount_point, FsIdentity *ret, GError **error)
+static bool identify(const MountedFilesystem *filesystem, const MountPoint *mount_point,
+		     FsIdentity *ret, GError **error)
 {
+	const FsMount mount = { makedev(filesystem->major, filesystem->minor),
+				filesystem->options };
 	g_auto(Fd) fd = -1;
 	int cause;
 
@@ -120,7 +123,7 @@ static bool identify(const MountPoint *mount_point, FsIdentity *ret, GError **er
 		return false;
 	}
 
-	return fs_identity_read(fd, ret, error);
+	return fs_identity_read_mounted(fd, &mount, ret, error);
 }
 
 static const MountLook kernel_look = { is_reachable, identify, device_tags_read };
@@ -243,7 +246,7 @@ void mounted_filesystem_examine(MountedFilesystem *filesystem, const MountLook *
 		return;
 	if (!first)
 		filesystem->refusal = why_not_reachable(filesystem);
-	else if (!look->identify(first, &filesystem->identity, &error))
+	else if (!look->identify(filesystem, first, &filesystem->identity, &error))
 		filesystem->refusal = g_strdup(error->message);
 	else
 		fs_uuid_format(filesystem->identity.uuid, filesystem->uuid);
@@ -268,7 +271,7 @@ bool mounted_filesystem_goes_by_superblock(const MountedFilesystem *filesystem)
 	return filesystem->is_only || !fs_identity_is_copy(&filesystem->identity);
 }
 
-char **mounted_filesystem_names(const MountedFilesystem *filesystem)
+char **mounted_filesystem_names(const MountedFilesystem *filesystem, DeviceLinks *links)
 {
 	g_autoptr(GStrvBuilder) names = g_strv_builder_new();
 	char of_superblock[FS_UUID_TEXT_BYTES];
@@ -281,7 +284,7 @@ char **mounted_filesystem_names(const MountedFilesystem *filesystem)
 	for (size_t i = 0; i < filesystem->mount_points->len; i++)
 		g_strv_builder_add(
 			names, ((const MountPoint *)filesystem->mount_points->pdata[i])->target);
-	device_names_add(filesystem, names);
+	device_names_add(filesystem, links, names);
 
 	return g_strv_builder_end(names);
 }
@@ -483,9 +486,11 @@ const MountedFilesystem *mount_table_find_target(const MountTable *table, const 
 
 static const MountedFilesystem *find_device_name(const MountTable *table, const char *name)
 {
+	g_autoptr(DeviceLinks) links = device_links_new("/dev");
+
 	for (size_t i = 0; i < table->filesystems->len; i++) {
 		const MountedFilesystem *filesystem = table->filesystems->pdata[i];
-		g_auto(GStrv) names = mounted_filesystem_names(filesystem);
+		g_auto(GStrv) names = mounted_filesystem_names(filesystem, links);
 
 		if (g_strv_contains((const char *const *)names, name))
 			return filesystem;

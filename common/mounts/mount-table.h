@@ -2,6 +2,7 @@
 #pragma once
 
 #include "kernel-ioctl/file/fs-identity.h"
+#include "kernel-ioctl/machine/device-links.h"
 
 #include <glib.h>
 #include <stdbool.h>
@@ -47,8 +48,9 @@ typedef struct {
 	 * it.  *@ret_failure is the errno of a look that failed.
 	 */
 	bool (*is_reachable)(const MountPoint *mount_point, int *ret_failure);
-	/* Identify the filesystem through a reachable mount point. */
-	bool (*identify)(const MountPoint *mount_point, FsIdentity *ret, GError **error);
+	/* Identify @filesystem through a reachable mount point. */
+	bool (*identify)(const MountedFilesystem *filesystem, const MountPoint *mount_point,
+			 FsIdentity *ret, GError **error);
 	/* Its tags: device_tags_read(); NULL: none. */
 	char **(*read_tags)(const MountedFilesystem *filesystem, const char *target);
 } MountLook;
@@ -113,9 +115,9 @@ bool mounted_filesystem_goes_by_superblock(const MountedFilesystem *filesystem);
 
 /*
  * By which names the configuration may know it: its UUID, all its targets, and those of its devices (DeviceNames);
- * NULL-terminated, to be freed.
+ * NULL-terminated, to be freed.  @links are those of /dev.  NULL: they are read for this filesystem.
  */
-char **mounted_filesystem_names(const MountedFilesystem *filesystem);
+char **mounted_filesystem_names(const MountedFilesystem *filesystem, DeviceLinks *links);
 
 /*
  * Targets that together show all reachable parts of the filesystem, NULL-terminated, to be freed.  They are

@@ -2,8 +2,6 @@
 #include "daemon/bus/bus-message.h"
 
 #include <errno.h>
-#include <stdbool.h>
-#include <stdint.h>
 #include <string.h>
 
 /* Each value counts at least this much, so that no message has many: an empty array takes 4 bytes. */
@@ -102,4 +100,11 @@ int bus_message_check(sd_bus_message *message, sd_bus_error *error)
 
 	failed = sd_bus_message_rewind(message, true);
 	return failed < 0 ? sd_bus_error_set_errno(error, failed) : 0;
+}
+
+bool bus_message_is_behind(sd_bus *connection, uint64_t n_most)
+{
+	uint64_t n_queued;
+
+	return sd_bus_get_n_queued_write(connection, &n_queued) < 0 || n_queued > n_most;
 }

@@ -5,6 +5,7 @@
 #include "daemon/bus/bus-message.h"
 #include "daemon/bus/bus-objects.h"
 #include "daemon/bus/bus-signals.h"
+#include "daemon/bus/bus-system.h"
 #include "daemon/context/filesystem.h"
 #include "kernel-ioctl/call/fd.h"
 
@@ -32,11 +33,6 @@
  */
 #define BACKLOG 256
 
-/* GetManagedObjects has the longest answer, so few of them wait for the bus daemon. */
-#define LONG_ANSWERS_MAX 16
-
-#define OBJECT_MANAGER "org.freedesktop.DBus.ObjectManager"
-
 struct Bus {
 	Manager *manager;
 	sd_event *event;
@@ -46,7 +42,7 @@ struct Bus {
 	char *socket_path; /* of one that was made here; NULL */
 	sd_event_source *connecting;
 	GPtrArray *peers; /* Peer */
-	sd_bus *system;   /* NULL: there is none */
+	BusSystem *system;
 	BusFilesystem shown;
 	BusSignals *signals;
 };
@@ -73,8 +69,9 @@ static GError *error_of(int failed, const char *what)
 			   g_strerror(-failed));
 }
 
-static int add_objects(Bus *bus, sd_bus *connection)
+static int add_objects(void *data, sd_bus *connection)
 {
+	Bus *bus = data;
 	int failed = sd_bus_add_object_vtable(connection, NULL, BUS_PATH, BUS_MANAGER_INTERFACE,
 					      bus_manager_vtable(), bus);
 
@@ -103,18 +100,10 @@ static int on_hung_up(sd_bus_message *message, void *data, sd_bus_error *error)
 	return 0;
 }
 
-/* Whether more than @n_most messages wait for the other side, which does not read them. */
-static bool is_behind(sd_bus *connection, uint64_t n_most)
-{
-	uint64_t n_queued;
-
-	return sd_bus_get_n_queued_write(connection, &n_queued) < 0 || n_queued > n_most;
-}
-
 /* Hang up on a peer that does not read its signals: all of them would be kept for it. */
 static bool hang_up_on_deaf(Peer *peer)
 {
-	if (!is_behind(peer->connection, BUS_BACKLOG_MAX))
+	if (!bus_message_is_behind(peer->connection, BUS_BACKLOG_MAX))
 		return false;
 
 	g_debug("hung up on a peer that takes no answers");
@@ -307,54 +296,12 @@ static int make_socket(const char *path, GError **error)
 	return fd_steal(&fd);
 }
 
-/*
- * Refuse a long call before sd-bus processes it.  Answer none while the bus daemon takes no answers, because
- * callers do not read theirs.
- */
-static int on_system_message(sd_bus_message *message, void *data, sd_bus_error *unused)
+static void on_system_lost(void *data, sd_bus *connection)
 {
-	sd_bus *system = ((const Bus *)data)->system;
-	sd_bus_error error = SD_BUS_ERROR_NULL;
+	Bus *bus = data;
 
-	if (sd_bus_message_is_method_call(message, NULL, NULL) <= 0)
-		return 0;
-	if (is_behind(system, BUS_BACKLOG_MAX))
-		return 1;
-	if (is_behind(system, LONG_ANSWERS_MAX) &&
-	    sd_bus_message_is_method_call(message, OBJECT_MANAGER, NULL) > 0)
-		sd_bus_error_set(&error, SD_BUS_ERROR_LIMITS_EXCEEDED,
-				 "too many answers wait for the bus: ask again");
-	else if (bus_message_check(message, &error) >= 0)
-		return 0;
-
-	sd_bus_reply_method_error(message, &error);
-	sd_bus_error_free(&error);
-	return 1;
-}
-
-/* A machine without a system bus is no error: containers have none. */
-static void join_system_bus(Bus *bus)
-{
-	int failed = sd_bus_open_system(&bus->system);
-
-	if (failed >= 0)
-		failed = sd_bus_set_exit_on_disconnect(bus->system, false);
-	/* Otherwise closing would wait until the bus daemon reads. */
-	if (failed >= 0)
-		failed = sd_bus_set_close_on_exit(bus->system, false);
-	if (failed >= 0)
-		failed = add_objects(bus, bus->system);
-	if (failed >= 0)
-		failed = sd_bus_add_filter(bus->system, NULL, on_system_message, bus);
-	if (failed >= 0)
-		failed = sd_bus_request_name_async(bus->system, NULL, BUS_NAME, 0, NULL, NULL);
-	if (failed >= 0)
-		failed = sd_bus_attach_event(bus->system, bus->event, PRIORITY_OWN);
-	if (failed >= 0)
-		return;
-
-	g_debug("no system bus: %s", g_strerror(-failed));
-	bus->system = sd_bus_close_unref(bus->system);
+	bus_access_forget(bus->access, connection);
+	bus_queries_forget(bus->queries, connection);
 }
 
 static int listen_for_callers(Bus *bus)
@@ -371,23 +318,25 @@ static int listen_for_callers(Bus *bus)
 static void tell_all(const BusSignal *signal, void *data)
 {
 	Bus *bus = data;
+	sd_bus *system = bus_system_connection(bus->system);
 	/* Progress is for peers that read in time: nobody is disconnected for it. */
 	uint64_t n_most = signal->kind == BUS_SIGNAL_PROGRESS ? 0 : BUS_BACKLOG_MAX;
 
 	for (size_t i = bus->peers->len; i > 0; i--) {
 		Peer *peer = bus->peers->pdata[i - 1];
 
-		if (!hang_up_on_deaf(peer) && !is_behind(peer->connection, n_most))
+		if (!hang_up_on_deaf(peer) && !bus_message_is_behind(peer->connection, n_most))
 			bus_signal_send(signal, peer->connection);
 	}
-	if (bus->system && !is_behind(bus->system, n_most))
-		bus_signal_send(signal, bus->system);
+	if (system && !bus_message_is_behind(system, n_most))
+		bus_signal_send(signal, system);
 }
 
 Bus *bus_new(Manager *manager, MainLoop *loop, int socket_fd, const char *socket_path,
 	     GError **error)
 {
 	g_autoptr(Bus) bus = g_new0(Bus, 1);
+	const BusSystemListener on_system = { add_objects, on_system_lost, bus };
 	int failed;
 
 	bus->manager = manager;
@@ -410,7 +359,7 @@ Bus *bus_new(Manager *manager, MainLoop *loop, int socket_fd, const char *socket
 		return NULL;
 	}
 
-	join_system_bus(bus);
+	bus->system = bus_system_new(bus->event, PRIORITY_OWN, &on_system);
 	return g_steal_pointer(&bus);
 }
 
@@ -421,11 +370,10 @@ void bus_free(Bus *bus)
 
 	sd_event_source_unref(bus->connecting);
 	bus_signals_free(bus->signals);
+	bus_system_free(bus->system);
 	bus_access_free(bus->access);
 	bus_queries_free(bus->queries);
 	g_ptr_array_unref(bus->peers);
-	sd_bus_detach_event(bus->system);
-	sd_bus_close_unref(bus->system);
 	fd_close(&bus->socket_fd);
 	if (bus->socket_path)
 		unlink(bus->socket_path);

@@ -8,7 +8,7 @@
  * Bus - the service's interface: one set of objects (docs/org.dedupd1.xml) on two transports.
  *
  * The private socket needs no bus daemon, and the kernel tells who its peers are.  The system bus is used if there
- * is one.
+ * is one, and joined again when its daemon was restarted (BusSystem).
  *
  * At most BUS_PEERS_MAX peers are served on the socket at a time.  Users other than root have
  * BUS_PEERS_OF_OTHERS_MAX of these, and one such user has BUS_PEERS_OF_USER_MAX.  The bus hangs up on further
@@ -23,7 +23,6 @@ typedef struct Manager Manager;
 #define BUS_PEERS_MAX           32
 #define BUS_PEERS_OF_OTHERS_MAX 24
 #define BUS_PEERS_OF_USER_MAX   8
-#define BUS_BACKLOG_MAX         256
 
 /* The limit for callers with read access: their messages have at most the path of one filesystem. */
 #define BUS_OTHERS_MESSAGE_BYTES_MAX (64 << 10)

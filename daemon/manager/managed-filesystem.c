@@ -197,14 +197,15 @@ void managed_filesystem_set_mounted(ManagedFilesystem *managed, const MountedFil
 		end_pass(managed, END_FOR_UNMOUNT);
 }
 
-void managed_filesystem_set_settings(ManagedFilesystem *managed, Settings *settings)
+void managed_filesystem_set_settings(ManagedFilesystem *managed, Settings *settings,
+				     const DiskTopology *topology)
 {
 	g_clear_pointer(&managed->settings, settings_unref);
 	if (!settings)
 		return;
 
 	managed->settings = settings_ref(settings);
-	managed_mount_find_disks(&managed->mount, managed->disks);
+	managed_mount_find_disks(&managed->mount, topology, managed->disks);
 }
 
 bool managed_filesystem_is_enabled(const ManagedFilesystem *managed)
@@ -217,7 +218,7 @@ const char *managed_filesystem_state_directory(const ManagedFilesystem *managed)
 	return managed->settings ? managed->settings->state_directory : NULL;
 }
 
-static ScheduleState state_now(ManagedFilesystem *managed)
+static ScheduleState state_now(ManagedFilesystem *managed, const DiskTopology *topology)
 {
 	const FsLocation location = managed_mount_location(&managed->mount);
 	ScheduleState state = managed->schedule;
@@ -230,7 +231,8 @@ static ScheduleState state_now(ManagedFilesystem *managed)
 	schedule_inputs_tell_windows(managed->settings, &managed->schedule, &state);
 	schedule_inputs_tell_changes(&managed->mount.identity, managed->mount.device,
 				     &managed->mark, &state);
-	pass_conditions_look(managed->conditions, &location, managed->mount.lies_on, &state);
+	pass_conditions_look(managed->conditions, topology, &location, managed->mount.lies_on,
+			     &state);
 	return state;
 }
 
@@ -238,7 +240,7 @@ static ScheduleState state_now(ManagedFilesystem *managed)
 static bool has_to_spare_battery(const ManagedFilesystem *managed)
 {
 	return managed_pass_settings(managed->pass)->on_battery == HARDSHIP_PAUSE &&
-	       !managed->was_asked && pass_conditions_is_on_battery(managed->conditions);
+	       !managed->was_asked && pass_conditions_is_on_battery(disk_topology_system());
 }
 
 static int64_t look_at_pass(ManagedFilesystem *managed)
@@ -324,7 +326,7 @@ static int64_t look_at_pause(ManagedFilesystem *managed)
 	return managed->schedule.paused_until_usec;
 }
 
-int64_t managed_filesystem_look(ManagedFilesystem *managed)
+int64_t managed_filesystem_look(ManagedFilesystem *managed, const DiskTopology *topology)
 {
 	g_autofree char *before = g_strdup(managed->waits_for);
 	int64_t pause_ends_usec = look_at_pause(managed);
@@ -337,12 +339,12 @@ int64_t managed_filesystem_look(ManagedFilesystem *managed)
 		return pause_ends_usec;
 
 	policy = schedule_inputs_policy(managed->settings);
-	state = state_now(managed);
+	state = state_now(managed, topology);
 	if (!ask_schedule(managed, &policy, &state))
 		return SCHEDULE_NEVER;
 	if (managed->answer.reason == WAIT_NOT)
 		return begin_pass(managed, &state) ? look_at_pass(managed)
-						   : managed_filesystem_look(managed);
+						   : managed_filesystem_look(managed, topology);
 
 	say_what_it_waits_for(managed);
 	if (g_strcmp0(managed->waits_for, before) != 0)
@@ -545,7 +547,7 @@ ManagedFilesystem *managed_filesystem_new(const char *uuid, MainLoop *loop, Disk
 	managed->uuid = g_strdup(uuid);
 	managed->disks = disks;
 	managed->listener = *listener;
-	managed->conditions = pass_conditions_new(disk_topology_system(), disks);
+	managed->conditions = pass_conditions_new(disks);
 	managed->preflight = preflight_new(loop, &on_look);
 	managed->holds = managed_holds_new(managed->uuid, loop, &on_hold);
 	managed->requested = requested_pass_new(loop, managed->uuid, &on_request);

@@ -9,6 +9,7 @@
 #include "daemon/manager/managed-pass.h"
 #include "daemon/manager/requested-pass.h"
 #include "daemon/manager/schedule.h"
+#include "kernel-ioctl/machine/disk-topology.h"
 
 /*
  * ManagedFilesystem - one filesystem of the service: its settings, the reason to wait, the running pass, and the
@@ -38,8 +39,12 @@ void managed_filesystem_free(ManagedFilesystem *managed);
 /* Set the present mount, which is copied.  NULL: it is unmounted, and a running pass is asked to end. */
 void managed_filesystem_set_mounted(ManagedFilesystem *managed, const MountedFilesystem *mounted);
 
-/* Set the settings from the next pass on; a reference is kept.  NULL: the filesystem is disabled. */
-void managed_filesystem_set_settings(ManagedFilesystem *managed, Settings *settings);
+/*
+ * Set the settings from the next pass on, and look for its disks in @topology; a reference to @settings is kept.  NULL:
+ * the filesystem is disabled.
+ */
+void managed_filesystem_set_settings(ManagedFilesystem *managed, Settings *settings,
+				     const DiskTopology *topology);
 
 /* Whether it has settings. */
 bool managed_filesystem_is_enabled(const ManagedFilesystem *managed);
@@ -49,9 +54,9 @@ const char *managed_filesystem_state_directory(const ManagedFilesystem *managed)
 
 /*
  * Look whether a pass has to begin, and begin it.  Returns when to look again at the latest, on the clock of
- * g_get_monotonic_time().  SCHEDULE_NEVER: time alone changes nothing.
+ * g_get_monotonic_time().  SCHEDULE_NEVER: time alone changes nothing.  @topology shows the state of its devices.
  */
-int64_t managed_filesystem_look(ManagedFilesystem *managed);
+int64_t managed_filesystem_look(ManagedFilesystem *managed, const DiskTopology *topology);
 
 /* Request a pass as soon as possible.  Errors: not mounted, refused, disabled, paused. */
 bool managed_filesystem_start(ManagedFilesystem *managed, GError **error) G_GNUC_WARN_UNUSED_RESULT;

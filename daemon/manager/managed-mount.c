@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/manager/managed-mount.h"
 
-#include "kernel-ioctl/machine/disk-topology.h"
-
 #include <string.h>
 #include <sys/sysmacros.h>
 
@@ -37,12 +35,12 @@ FsLocation managed_mount_location(const ManagedMount *mount)
 	return location;
 }
 
-void managed_mount_find_disks(ManagedMount *mount, DiskTable *table)
+void managed_mount_find_disks(ManagedMount *mount, const DiskTopology *topology, DiskTable *table)
 {
 	const FsLocation location = managed_mount_location(mount);
 
 	g_clear_pointer(&mount->lies_on, g_ptr_array_unref);
-	mount->lies_on = disk_topology_find(disk_topology_system(), &location);
+	mount->lies_on = disk_topology_find(topology, &location);
 	disk_table_add(table, mount->lies_on);
 	g_strfreev(mount->disk_names);
 	mount->disk_names = disks_names(mount->lies_on);

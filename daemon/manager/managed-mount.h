@@ -4,7 +4,7 @@
 #include "common/disks/disk-table.h"
 #include "common/mounts/mount-table.h"
 #include "daemon/context/filesystem.h"
-#include "kernel-ioctl/file/fs-location.h"
+#include "kernel-ioctl/machine/disk-topology.h"
 
 /*
  * ManagedMount - where a filesystem of the service is mounted, and on which disks it lies, at the last look.
@@ -27,8 +27,8 @@ void managed_mount_set(ManagedMount *mount, const MountedFilesystem *mounted);
 
 FsLocation managed_mount_location(const ManagedMount *mount);
 
-/* Find its disks and put them into @table.  Those of a btrfs filesystem may change; finding them needs no I/O. */
-void managed_mount_find_disks(ManagedMount *mount, DiskTable *table);
+/* Find its disks in @topology and put them into @table.  Those of a btrfs filesystem may change; finding them needs no I/O. */
+void managed_mount_find_disks(ManagedMount *mount, const DiskTopology *topology, DiskTable *table);
 
 /* Steal the only element of @found.  NULL: it is not the filesystem @uuid on this device. */
 Filesystem *managed_mount_take(const ManagedMount *mount, const char *uuid, GPtrArray *found,

@@ -131,7 +131,7 @@ static Metrics *collect_metrics(void *data)
 }
 
 /* Look at filesystems that wait for a disk slot, or at all others.  Returns when to look again. */
-static int64_t look_at(Manager *manager, bool waits_for_turn)
+static int64_t look_at(Manager *manager, const DiskTopology *topology, bool waits_for_turn)
 {
 	int64_t next_usec = SCHEDULE_NEVER;
 
@@ -140,7 +140,7 @@ static int64_t look_at(Manager *manager, bool waits_for_turn)
 		ManagedView view = managed_filesystem_view(managed);
 
 		if ((view.waits == WAIT_DISK_BUSY) == waits_for_turn)
-			next_usec = MIN(next_usec, managed_filesystem_look(managed));
+			next_usec = MIN(next_usec, managed_filesystem_look(managed, topology));
 	}
 
 	return next_usec;
@@ -148,12 +148,13 @@ static int64_t look_at(Manager *manager, bool waits_for_turn)
 
 static int on_timer(sd_event_source *source, uint64_t usec, void *data)
 {
+	g_autoptr(DiskTopology) topology = disk_topology_new_look(disk_topology_system());
 	Manager *manager = data;
 	int64_t next_usec;
 	int failed;
 
 	sd_event_source_set_enabled(source, SD_EVENT_OFF);
-	next_usec = MIN(look_at(manager, true), look_at(manager, false));
+	next_usec = MIN(look_at(manager, topology, true), look_at(manager, topology, false));
 
 	/* Keep the time if an immediate look was requested meanwhile. */
 	if (sd_event_source_get_enabled(source, NULL) > 0 || next_usec == SCHEDULE_NEVER)
@@ -164,13 +165,13 @@ static int on_timer(sd_event_source *source, uint64_t usec, void *data)
 
 /* Give the filesystem its present settings. */
 static void configure(Manager *manager, ManagedFilesystem *managed,
-		      const MountedFilesystem *mounted)
+		      const MountedFilesystem *mounted, const DiskTopology *topology)
 {
-	g_auto(GStrv) names = mounted_filesystem_names(mounted);
+	g_auto(GStrv) names = mounted_filesystem_names(mounted, topology->links);
 	g_autoptr(GError) error = NULL;
 	Settings *settings;
 
-	managed_filesystem_set_settings(managed, NULL);
+	managed_filesystem_set_settings(managed, NULL, topology);
 	if (!config_enables(manager->config, (const char *const *)names)) {
 		managed_filesystem_end(managed, END_FOR_STOP);
 		return;
@@ -181,7 +182,7 @@ static void configure(Manager *manager, ManagedFilesystem *managed,
 					 (const char *const *)names, settings, &error))
 		g_warning("%s", error->message);
 	else if (settings->enable == ENABLE_YES)
-		managed_filesystem_set_settings(managed, settings);
+		managed_filesystem_set_settings(managed, settings, topology);
 	else
 		managed_filesystem_end(managed, END_FOR_STOP);
 	settings_unref(settings);
@@ -224,14 +225,15 @@ static char *shown_text(const ManagedFilesystem *managed)
 }
 
 /* Take the present mount and settings of a filesystem; NULL: it is unmounted. */
-static void update(Manager *manager, ManagedFilesystem *managed, const MountedFilesystem *mounted)
+static void update(Manager *manager, ManagedFilesystem *managed, const MountedFilesystem *mounted,
+		   const DiskTopology *topology)
 {
 	g_autofree char *before = shown_text(managed);
 	g_autofree char *after = NULL;
 
 	managed_filesystem_set_mounted(managed, mounted);
 	if (mounted)
-		configure(manager, managed, mounted);
+		configure(manager, managed, mounted, topology);
 	after = shown_text(managed);
 	if (strcmp(before, after) != 0 && manager->listener.changed)
 		manager->listener.changed(managed, manager->listener.data);
@@ -245,7 +247,7 @@ static void drop_unmounted(Manager *manager, const MountTable *mounts)
 
 		if (mount_table_find_uuid(mounts, managed_filesystem_view(managed).uuid))
 			continue;
-		update(manager, managed, NULL);
+		update(manager, managed, NULL, NULL);
 		/* A pass may still run after a lazy unmount: freeing the filesystem would wait for it. */
 		if (!managed_filesystem_is_enabled(managed) &&
 		    managed_holds_count(managed_filesystem_holds(managed)) == 0 &&
@@ -267,7 +269,7 @@ static void tell_of_copy(const MountTable *mounts, const MountedFilesystem *moun
 
 /* Add the filesystem, or log why it is refused. */
 static void take_mounted(Manager *manager, const MountTable *mounts,
-			 const MountedFilesystem *mounted)
+			 const MountedFilesystem *mounted, const DiskTopology *topology)
 {
 	ManagedFilesystem *managed = manager_find_uuid(manager, mounted->uuid);
 
@@ -281,7 +283,7 @@ static void take_mounted(Manager *manager, const MountTable *mounts,
 		managed = add_filesystem(manager, mounted->uuid);
 		tell_of_copy(mounts, mounted);
 	}
-	update(manager, managed, mounted);
+	update(manager, managed, mounted, topology);
 }
 
 static void look_at_mounts(void *data)
@@ -298,10 +300,11 @@ static void look_at_mounts(void *data)
 /* Update all mounted filesystems and their settings. */
 static void take_mounts(Manager *manager, const MountTable *mounts)
 {
+	g_autoptr(DiskTopology) topology = disk_topology_new_look(disk_topology_system());
 	const GPtrArray *all = mount_table_filesystems(mounts);
 
 	for (size_t i = 0; i < all->len; i++)
-		take_mounted(manager, mounts, all->pdata[i]);
+		take_mounted(manager, mounts, all->pdata[i], topology);
 	drop_unmounted(manager, mounts);
 	if (manager->listener.list_changed)
 		manager->listener.list_changed(manager->listener.data);

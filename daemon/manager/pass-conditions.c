@@ -21,7 +21,6 @@ typedef struct {
 
 struct PassConditions {
 	/* Set at creation, never changed. */
-	const DiskTopology *topology;
 	DiskTable *table;
 
 	DeviceHealth health; /* at the last look */
@@ -31,11 +30,10 @@ struct PassConditions {
 	GHashTable *sleeps;  /* the name of a disk -> DiskSleep */
 };
 
-PassConditions *pass_conditions_new(const DiskTopology *topology, DiskTable *table)
+PassConditions *pass_conditions_new(DiskTable *table)
 {
 	PassConditions *conditions = g_new0(PassConditions, 1);
 
-	conditions->topology = topology;
 	conditions->table = table;
 	conditions->sleeps = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
 	return conditions;
@@ -92,14 +90,14 @@ static bool is_asleep(PassConditions *conditions, const Disk *disk, int64_t now_
 	       disk_table_is_rotating(conditions->table, disk);
 }
 
-void pass_conditions_look(PassConditions *conditions, const FsLocation *location,
-			  const GPtrArray *disks, ScheduleState *state)
+void pass_conditions_look(PassConditions *conditions, const DiskTopology *topology,
+			  const FsLocation *location, const GPtrArray *disks, ScheduleState *state)
 {
 	DeviceHealth *health = &conditions->health;
 	const char *work;
 
 	forget(conditions);
-	device_health_read(conditions->topology, location, health);
+	device_health_read(topology, location, health);
 	work = health->array_work ? health->array_work : health->btrfs_work;
 	if (work)
 		conditions->work = g_strdup_printf("%s is going on", work);
@@ -107,7 +105,7 @@ void pass_conditions_look(PassConditions *conditions, const FsLocation *location
 	state->is_degraded = health->lack;
 	state->is_in_work = work;
 	state->is_held = false;
-	state->is_on_battery = pass_conditions_is_on_battery(conditions);
+	state->is_on_battery = pass_conditions_is_on_battery(topology);
 	state->is_disk_asleep = false;
 	/* Look at each: otherwise its activity would be missed. */
 	for (size_t i = 0; i < disks->len; i++)
@@ -148,7 +146,7 @@ const char *pass_conditions_text(const PassConditions *conditions, WaitReason re
 	return reason == WAIT_MAINTENANCE ? conditions->work : NULL;
 }
 
-bool pass_conditions_is_on_battery(const PassConditions *conditions)
+bool pass_conditions_is_on_battery(const DiskTopology *topology)
 {
-	return power_supply_is_battery(conditions->topology->sysfs);
+	return power_supply_is_battery(topology->sysfs);
 }

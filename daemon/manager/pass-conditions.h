@@ -13,15 +13,16 @@
  */
 typedef struct PassConditions PassConditions;
 
-/* Both are borrowed. */
-PassConditions *pass_conditions_new(const DiskTopology *topology, DiskTable *table);
+/* @table is borrowed. */
+PassConditions *pass_conditions_new(DiskTable *table);
 void pass_conditions_free(PassConditions *conditions);
 
 /*
- * Look at the devices of a filesystem at @location, on @disks (Disk), and fill in @state, whose clock must be set.
+ * Look at the devices of a filesystem at @location in @topology, on @disks (Disk), and fill in @state, whose clock must
+ * be set.
  */
-void pass_conditions_look(PassConditions *conditions, const FsLocation *location,
-			  const GPtrArray *disks, ScheduleState *state);
+void pass_conditions_look(PassConditions *conditions, const DiskTopology *topology,
+			  const FsLocation *location, const GPtrArray *disks, ScheduleState *state);
 
 /*
  * Check the conditions that need more than sysfs, after all others allow a pass: whether another process works on
@@ -35,6 +36,6 @@ void pass_conditions_look_closer(PassConditions *conditions, const char *uuid,
 const char *pass_conditions_text(const PassConditions *conditions, WaitReason reason);
 
 /* Whether the machine runs on battery now. */
-bool pass_conditions_is_on_battery(const PassConditions *conditions);
+bool pass_conditions_is_on_battery(const DiskTopology *topology);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(PassConditions, pass_conditions_free)

@@ -17,7 +17,7 @@ char **named_filesystem_names(const Filesystem *filesystem)
 		mounts ? mount_table_find_uuid(mounts, filesystem->uuid) : NULL;
 	const char *uuid_alone[] = { filesystem->uuid, NULL };
 
-	return mounted ? mounted_filesystem_names(mounted) : g_strdupv((char **)uuid_alone);
+	return mounted ? mounted_filesystem_names(mounted, NULL) : g_strdupv((char **)uuid_alone);
 }
 
 /* The mounts that together show all of the filesystem with the name @name; NULL: none. */

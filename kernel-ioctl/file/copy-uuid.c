@@ -2,7 +2,6 @@
 #include "kernel-ioctl/file/copy-uuid.h"
 
 #include "kernel-ioctl/call/sysfs-attribute.h"
-#include "kernel-ioctl/file/own-options.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -52,25 +51,17 @@ static void make(const uint8_t superblock_uuid[FS_UUID_BYTES], const char *link,
 	ret[8] = (uint8_t)(0x80 | (ret[8] & 0x3f));
 }
 
-bool copy_uuid_of_xfs(const char *sysfs, const char *mountinfo, dev_t device,
-		      const uint8_t superblock_uuid[FS_UUID_BYTES], bool *ret_is_copy,
-		      uint8_t ret[FS_UUID_BYTES], GError **error)
+bool copy_uuid_of_xfs(const char *sysfs, const char *options, dev_t device,
+		      const uint8_t superblock_uuid[FS_UUID_BYTES], uint8_t ret[FS_UUID_BYTES])
 {
-	g_autofree char *options = own_options_read(mountinfo, major(device), minor(device));
-	g_auto(GStrv) parts = g_strsplit(options ? options : "", ",", -1);
+	g_auto(GStrv) parts = g_strsplit(options, ",", -1);
 	g_autofree char *link =
 		g_strdup_printf("%s/dev/block/%u:%u", sysfs, major(device), minor(device));
 
-	if (!options) {
-		g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_NOENT,
-			    "%s does not show how device %u:%u is mounted", mountinfo,
-			    major(device), minor(device));
+	if (!g_strv_contains((const char *const *)parts, "nouuid"))
 		return false;
-	}
 
-	*ret_is_copy = g_strv_contains((const char *const *)parts, "nouuid");
-	if (*ret_is_copy)
-		make(superblock_uuid, link, ret);
+	make(superblock_uuid, link, ret);
 	return true;
 }
 

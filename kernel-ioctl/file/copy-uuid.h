@@ -14,7 +14,7 @@
  *
  * | filesystem | case | how it shows |
  * |---|---|---|
- * | XFS | the mount option nouuid | mountinfo |
+ * | XFS | the mount option nouuid | mountinfo (OwnOptions) |
  * | btrfs on one device, since Linux 6.7 | the UUID is mounted already; the kernel makes up another one | temp_fsid in sysfs |
  *
  * A copy gets a UUID that is made of the one in its superblock and a lasting name of its device.  That is the same
@@ -24,13 +24,11 @@
  */
 
 /*
- * Make such a UUID for an XFS on @device, with the UUID @superblock_uuid, if it is a copy.  @sysfs is "/sys",
- * @mountinfo "/proc/self/mountinfo".  This takes 0.1 ms, which the kernel needs to write the mountinfo.  It fails if
- * @mountinfo does not show the device: a copy must not get the store of the original.
+ * Make such a UUID for an XFS on @device, with the UUID @superblock_uuid and its own mount options @options.  @sysfs is
+ * "/sys".  False: it is no copy.
  */
-bool copy_uuid_of_xfs(const char *sysfs, const char *mountinfo, dev_t device,
-		      const uint8_t superblock_uuid[FS_UUID_BYTES], bool *ret_is_copy,
-		      uint8_t ret[FS_UUID_BYTES], GError **error) G_GNUC_WARN_UNUSED_RESULT;
+bool copy_uuid_of_xfs(const char *sysfs, const char *options, dev_t device,
+		      const uint8_t superblock_uuid[FS_UUID_BYTES], uint8_t ret[FS_UUID_BYTES]);
 
 /* The same for a btrfs that the kernel knows by @fsid.  False: it is no copy. */
 bool copy_uuid_of_btrfs(const char *sysfs, const uint8_t fsid[FS_UUID_BYTES],

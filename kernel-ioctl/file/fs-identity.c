@@ -4,6 +4,7 @@
 #include "kernel-ioctl/btrfs/btrfs-space.h"
 #include "kernel-ioctl/call/system-call.h"
 #include "kernel-ioctl/file/copy-uuid.h"
+#include "kernel-ioctl/file/own-options.h"
 #include "kernel-ioctl/xfs/xfs-geometry.h"
 
 #include <linux/btrfs.h>
@@ -12,6 +13,7 @@
 #include <linux/magic.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <sys/vfs.h>
 
 #define XFS_SUPER_MAGIC       0x58465342
@@ -68,11 +70,26 @@ static bool read_btrfs(int fd, FsIdentity *ret, GError **error)
 	return true;
 }
 
-static bool read_xfs(int fd, FsIdentity *ret, GError **error)
+/* The options of the filesystem on @device: those of @mount (NULL: not known), or else in mountinfo.  To be freed. */
+static char *options_of(const FsMount *mount, dev_t device, GError **error)
 {
+	char *options = mount && mount->options && mount->device == device
+				? g_strdup(mount->options)
+				: own_options_read(MOUNTINFO, major(device), minor(device));
+
+	/* A copy must not get the store of the original. */
+	if (!options)
+		g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_NOENT,
+			    "%s does not show how device %u:%u is mounted", MOUNTINFO,
+			    major(device), minor(device));
+	return options;
+}
+
+static bool read_xfs(int fd, const FsMount *mount, FsIdentity *ret, GError **error)
+{
+	g_autofree char *options = NULL;
 	XfsGeometry geometry;
 	struct stat stat;
-	bool is_copy;
 
 	if (!xfs_geometry_read(fd, &geometry, error))
 		return false;
@@ -82,15 +99,16 @@ static bool read_xfs(int fd, FsIdentity *ret, GError **error)
 	memcpy(ret->fsid, geometry.uuid, FS_UUID_BYTES);
 	memcpy(ret->superblock_uuid, geometry.uuid, FS_UUID_BYTES);
 	memcpy(ret->uuid, geometry.uuid, FS_UUID_BYTES);
-	if (!copy_uuid_of_xfs(SYSFS, MOUNTINFO, stat.st_dev, geometry.uuid, &is_copy, ret->uuid,
-			      error))
+	options = options_of(mount, stat.st_dev, error);
+	if (!options)
 		return false;
+	copy_uuid_of_xfs(SYSFS, options, stat.st_dev, geometry.uuid, ret->uuid);
 	ret->block_bytes = geometry.block_bytes;
 	ret->can_share = geometry.has_reflink;
 	return true;
 }
 
-bool fs_identity_read(int fd, FsIdentity *ret, GError **error)
+bool fs_identity_read_mounted(int fd, const FsMount *mount, FsIdentity *ret, GError **error)
 {
 	FsIdentity identity = { 0 };
 	struct statfs state;
@@ -106,7 +124,7 @@ bool fs_identity_read(int fd, FsIdentity *ret, GError **error)
 		break;
 	case XFS_SUPER_MAGIC:
 		identity.kind = FS_KIND_XFS;
-		if (!read_xfs(fd, &identity, error))
+		if (!read_xfs(fd, mount, &identity, error))
 			return false;
 		break;
 	default:
@@ -115,6 +133,11 @@ bool fs_identity_read(int fd, FsIdentity *ret, GError **error)
 
 	*ret = identity;
 	return true;
+}
+
+bool fs_identity_read(int fd, FsIdentity *ret, GError **error)
+{
+	return fs_identity_read_mounted(fd, NULL, ret, error);
 }
 
 bool fs_subvolume_read(int fd, FsKind kind, uint64_t *ret, GError **error)

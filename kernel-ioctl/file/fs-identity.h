@@ -6,6 +6,7 @@
 #include <glib.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 /*
  * FsIdentity - the filesystem of a descriptor, and whether it can share blocks.
@@ -45,6 +46,16 @@ bool fs_identity_is_copy(const FsIdentity *identity);
  * is no error: its kind is FS_KIND_OTHER and its other fields are zero.
  */
 bool fs_identity_read(int fd, FsIdentity *ret, GError **error) G_GNUC_WARN_UNUSED_RESULT;
+
+/* What a caller has read in mountinfo: the device of a filesystem, and its own options. */
+typedef struct {
+	dev_t device;
+	const char *options;
+} FsMount;
+
+/* The same.  Mountinfo is not read again for an XFS on the device of @mount. */
+bool fs_identity_read_mounted(int fd, const FsMount *mount, FsIdentity *ret, GError **error)
+	G_GNUC_WARN_UNUSED_RESULT;
 
 /*
  * The id of the btrfs subvolume that contains the directory or file @fd; 0 on XFS.  Source:

@@ -2,7 +2,6 @@
 #include "kernel-ioctl/machine/disk-topology.h"
 
 #include "kernel-ioctl/call/sysfs-attribute.h"
-#include "kernel-ioctl/file/own-options.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -15,8 +14,9 @@
 
 typedef struct {
 	const DiskTopology *topology;
-	GPtrArray *disks;
-	GPtrArray *arrays; /* NULL: arrays are not collected */
+	DeviceLinks *links;
+	GPtrArray *disks;  /* what is collected: either these */
+	GPtrArray *arrays; /* or, if not NULL, arrays */
 	unsigned depth;
 } Search;
 
@@ -24,17 +24,50 @@ static bool find_location(Search *search, const FsLocation *location);
 
 const DiskTopology *disk_topology_system(void)
 {
-	static const DiskTopology system = { "/sys", "/dev", "/proc/self/mountinfo",
-					     fs_location_of_path };
+	static const DiskTopology system = {
+		.sysfs = "/sys",
+		.dev = "/dev",
+		.mountinfo = "/proc/self/mountinfo",
+		.locate = fs_location_of_path,
+	};
 
 	return &system;
 }
 
+DiskTopology *disk_topology_new_look(const DiskTopology *topology)
+{
+	DiskTopology *look = g_memdup2(topology, sizeof(*topology));
+
+	look->links = device_links_new(look->dev);
+	look->options = own_options_new(look->mountinfo);
+	look->disks =
+		g_hash_table_new_full(g_str_hash, g_str_equal, g_free, (GDestroyNotify)disk_free);
+	return look;
+}
+
+void disk_topology_free(DiskTopology *topology)
+{
+	if (!topology)
+		return;
+
+	device_links_free(topology->links);
+	own_options_free(topology->options);
+	g_clear_pointer(&topology->disks, g_hash_table_unref);
+	g_free(topology);
+}
+
+/* Directories of sysfs have no links above: realpath() would look for one at each level. */
 static char *resolve(const char *path)
 {
-	char *resolved = realpath(path, NULL);
-	char *copy = g_strdup(resolved);
+	g_autofree char *target = g_file_read_link(path, NULL);
+	g_autofree char *above = g_path_get_dirname(path);
+	char *resolved, *copy;
 
+	if (target)
+		return g_canonicalize_filename(target, above);
+
+	resolved = realpath(path, NULL);
+	copy = g_strdup(resolved);
 	free(resolved);
 	return copy;
 }
@@ -56,10 +89,53 @@ static int compare_disks(const void *one, const void *other)
 	return (a->minor > b->minor) - (a->minor < b->minor);
 }
 
+/* Whether this look has found that nothing lies below it. */
+static bool is_known_disk(const Search *search, const char *directory)
+{
+	return search->topology->disks && g_hash_table_contains(search->topology->disks, directory);
+}
+
+/* @disk is consumed; NULL: nobody wants to know it yet. */
+static void keep_disk(const Search *search, const char *directory, Disk *disk)
+{
+	if (search->topology->disks)
+		g_hash_table_insert(search->topology->disks, g_strdup(directory), disk);
+	else
+		disk_free(disk);
+}
+
+static Disk *get_disk(const Search *search, const char *directory)
+{
+	const Disk *known = search->topology->disks
+				    ? g_hash_table_lookup(search->topology->disks, directory)
+				    : NULL;
+	Disk *disk = known ? disk_copy(known) : disk_read(directory, search->links);
+
+	if (disk && !known)
+		keep_disk(search, directory, disk_copy(disk));
+	return disk;
+}
+
+/* A search for arrays needs to know only that there is a disk. */
+static bool is_disk(const Search *search, const char *directory)
+{
+	if (is_known_disk(search, directory))
+		return true;
+	if (!has(directory, "dev"))
+		return false;
+
+	keep_disk(search, directory, NULL);
+	return true;
+}
+
 static bool add_disk(Search *search, const char *directory)
 {
-	g_autoptr(Disk) disk = disk_read(directory, search->topology->dev);
+	g_autoptr(Disk) disk = NULL;
 
+	if (search->arrays)
+		return is_disk(search, directory);
+
+	disk = get_disk(search, directory);
 	if (!disk)
 		return false;
 
@@ -112,14 +188,20 @@ static bool find_devices(Search *search, const char *path)
 	return found;
 }
 
+static bool descend(Search *search, const char *directory);
+
 /* @directory is the directory of a device in sysfs, free of symlinks. */
 static bool find_below(Search *search, const char *directory)
 {
 	g_autofree char *slaves = g_build_filename(directory, "slaves", NULL);
 	g_autofree char *whole = g_path_get_dirname(directory);
 
+	if (is_known_disk(search, directory)) {
+		add_array(search, directory);
+		return add_disk(search, directory);
+	}
 	if (has(directory, "partition"))
-		return find_device(search, whole);
+		return descend(search, whole);
 	add_array(search, directory);
 	if (is_multipath(directory))
 		return add_disk(search, directory);
@@ -128,18 +210,24 @@ static bool find_below(Search *search, const char *directory)
 	       add_disk(search, directory);
 }
 
-static bool find_device(Search *search, const char *path)
+static bool descend(Search *search, const char *directory)
 {
-	g_autofree char *directory = resolve(path);
 	bool found;
 
-	if (!directory || search->depth >= DEPTH_MAX)
+	if (search->depth >= DEPTH_MAX)
 		return false;
 
 	search->depth++;
 	found = find_below(search, directory);
 	search->depth--;
 	return found;
+}
+
+static bool find_device(Search *search, const char *path)
+{
+	g_autofree char *directory = resolve(path);
+
+	return directory && descend(search, directory);
 }
 
 static bool find_number(Search *search, unsigned major, unsigned minor)
@@ -152,11 +240,13 @@ static bool find_number(Search *search, unsigned major, unsigned minor)
 
 /*
  * The log and real-time devices of an XFS filesystem (logdev=, rtdev= in its options) on the device @major:@minor.
- * Empty if @mountinfo cannot be read.
+ * Empty if mountinfo cannot be read.
  */
-static char **additional_devices(const char *mountinfo, unsigned major, unsigned minor)
+static char **additional_devices(const DiskTopology *topology, unsigned major, unsigned minor)
 {
-	g_autofree char *options = own_options_read(mountinfo, major, minor);
+	g_autofree char *options =
+		topology->options ? g_strdup(own_options_of(topology->options, major, minor))
+				  : own_options_read(topology->mountinfo, major, minor);
 	g_auto(GStrv) parts = g_strsplit(options ? options : "", ",", -1);
 	GPtrArray *paths = g_ptr_array_new();
 
@@ -174,7 +264,7 @@ static char **additional_devices(const char *mountinfo, unsigned major, unsigned
 static bool find_others(Search *search, const FsLocation *location)
 {
 	g_auto(GStrv) nodes =
-		additional_devices(search->topology->mountinfo, location->major, location->minor);
+		additional_devices(search->topology, location->major, location->minor);
 	bool found = false;
 
 	for (char **node = nodes; *node; node++) {
@@ -210,8 +300,10 @@ static bool find_location(Search *search, const FsLocation *location)
 
 GPtrArray *disk_topology_find(const DiskTopology *topology, const FsLocation *location)
 {
+	g_autoptr(DeviceLinks) links = topology->links ? NULL : device_links_new(topology->dev);
 	Search search = {
 		.topology = topology,
+		.links = links ? links : topology->links,
 		.disks = g_ptr_array_new_with_free_func((GDestroyNotify)disk_free),
 	};
 
@@ -222,10 +314,8 @@ GPtrArray *disk_topology_find(const DiskTopology *topology, const FsLocation *lo
 
 GPtrArray *disk_topology_find_arrays(const DiskTopology *topology, const FsLocation *location)
 {
-	g_autoptr(GPtrArray) disks = g_ptr_array_new_with_free_func((GDestroyNotify)disk_free);
 	Search search = {
 		.topology = topology,
-		.disks = disks,
 		.arrays = g_ptr_array_new_with_free_func(g_free),
 	};
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "kernel-ioctl/file/fs-location.h"
+#include "kernel-ioctl/file/own-options.h"
 #include "kernel-ioctl/machine/disk.h"
 
 #include <glib.h>
@@ -18,17 +19,29 @@
  *
  * The sources are sysfs, /dev and mountinfo, which tests put elsewhere.
  *
- * Thread: any.
+ * Thread: any; during a look one at a time.
  */
 typedef struct {
 	const char *sysfs;     /* "/sys" */
 	const char *dev;       /* "/dev" */
 	const char *mountinfo; /* "/proc/self/mountinfo" */
 	bool (*locate)(const char *path, FsLocation *ret);
+
+	/* What one look has seen so far; all NULL: nothing is kept. */
+	DeviceLinks *links;
+	OwnOptions *options;
+	GHashTable *disks; /* the directory of a disk in sysfs -> Disk; NULL: not read yet */
 } DiskTopology;
 
 /* The topology of the running system. */
 const DiskTopology *disk_topology_system(void);
+
+/*
+ * A copy of @topology for one look at many filesystems: udev's links, mountinfo and each disk are read at most once.  To be freed
+ * after it, as nothing of that stays true.
+ */
+DiskTopology *disk_topology_new_look(const DiskTopology *topology);
+void disk_topology_free(DiskTopology *topology);
 
 /*
  * The disks (Disk) below a filesystem, each once, in the order of their numbers, without missing devices.  The
@@ -41,3 +54,5 @@ GPtrArray *disk_topology_find_arrays(const DiskTopology *topology, const FsLocat
 
 /* The kernel's names of @disks, NULL-terminated, to be freed. */
 char **disks_names(const GPtrArray *disks);
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(DiskTopology, disk_topology_free)

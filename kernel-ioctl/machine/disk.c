@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define BY_ID "disk/by-id"
+#define BY_ID "by-id"
 
 static bool is_set(const char *directory, const char *name)
 {
@@ -27,33 +27,6 @@ static bool is_on_usb(const char *directory)
 	return false;
 }
 
-static int compare_names(const void *one, const void *other)
-{
-	return strcmp(*(const char *const *)one, *(const char *const *)other);
-}
-
-/* The names of udev's links to the device node of @name. */
-static char **read_ids(const char *dev, const char *name)
-{
-	g_autofree char *path = g_build_filename(dev, BY_ID, NULL);
-	g_autoptr(GDir) links = g_dir_open(path, 0, NULL);
-	GPtrArray *ids = g_ptr_array_new();
-	const char *id;
-
-	while (links && (id = g_dir_read_name(links))) {
-		g_autofree char *link = g_build_filename(path, id, NULL);
-		g_autofree char *target = g_file_read_link(link, NULL);
-		g_autofree char *node = target ? g_path_get_basename(target) : NULL;
-
-		if (g_strcmp0(node, name) == 0)
-			g_ptr_array_add(ids, g_strdup(id));
-	}
-
-	g_ptr_array_sort(ids, compare_names);
-	g_ptr_array_add(ids, NULL);
-	return (char **)g_ptr_array_free(ids, false);
-}
-
 /* By name: virtio_blk and other drivers report all their disks as rotating. */
 static bool is_virtual(const char *name)
 {
@@ -65,7 +38,7 @@ static bool is_virtual(const char *name)
 	return false;
 }
 
-Disk *disk_read(const char *directory, const char *dev)
+Disk *disk_read(const char *directory, DeviceLinks *links)
 {
 	g_autofree char *numbers = sysfs_attribute(directory, "dev");
 	g_autoptr(Disk) disk = g_new0(Disk, 1);
@@ -74,12 +47,22 @@ Disk *disk_read(const char *directory, const char *dev)
 		return NULL;
 
 	disk->name = g_path_get_basename(directory);
-	disk->ids = read_ids(dev, disk->name);
+	disk->ids = g_strdupv((char **)device_links_to(links, BY_ID, disk->name));
 	disk->is_virtual = is_virtual(disk->name);
 	disk->is_rotating = !disk->is_virtual && is_set(directory, "queue/rotational");
 	disk->is_removable = is_set(directory, "removable") || is_on_usb(directory);
 	disk->stat_path = g_build_filename(directory, "stat", NULL);
 	return g_steal_pointer(&disk);
+}
+
+Disk *disk_copy(const Disk *disk)
+{
+	Disk *copy = g_memdup2(disk, sizeof(*disk));
+
+	copy->name = g_strdup(disk->name);
+	copy->ids = g_strdupv(disk->ids);
+	copy->stat_path = g_strdup(disk->stat_path);
+	return copy;
 }
 
 void disk_free(Disk *disk)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #pragma once
 
+#include "kernel-ioctl/machine/device-links.h"
+
 #include <glib.h>
 #include <stdbool.h>
 
@@ -24,10 +26,11 @@ typedef struct {
 } Disk;
 
 /*
- * The disk whose directory in sysfs is @directory, free of symlinks.  @dev is the directory of device nodes
- * ("/dev").  NULL if there is no such disk (any more).
+ * The disk whose directory in sysfs is @directory, free of symlinks.  @links are udev's.  NULL if
+ * there is no such disk (any more).
  */
-Disk *disk_read(const char *directory, const char *dev);
+Disk *disk_read(const char *directory, DeviceLinks *links);
+Disk *disk_copy(const Disk *disk);
 void disk_free(Disk *disk);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Disk, disk_free)

@@ -69,7 +69,7 @@ static void begin_service(void)
 					 &listener);
 	settings->state_directory = scratch_path(service.scratch, "state");
 	make_store(settings->state_directory);
-	managed_filesystem_set_settings(managed, settings);
+	managed_filesystem_set_settings(managed, settings, disk_topology_system());
 	settings_unref(settings);
 	g_ptr_array_add(service.manager.filesystems, managed);
 

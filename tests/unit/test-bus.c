@@ -98,6 +98,15 @@ static int64_t wait_for(Fixture *fixture, const unsigned *count, unsigned n)
 	return g_get_monotonic_time() - begun_usec;
 }
 
+/* The objects come in the order of the manager's list. */
+static void assert_path(const Fixture *fixture, unsigned number, const char *path)
+{
+	ManagedView view = managed_filesystem_view(fixture->manager.filesystems->pdata[number]);
+	g_autofree char *expected = bus_filesystem_path(view.uuid);
+
+	g_assert_cmpstr(path, ==, expected);
+}
+
 static int on_objects(sd_bus_message *reply, void *data, sd_bus_error *error)
 {
 	Fixture *fixture = data;
@@ -107,7 +116,8 @@ static int on_objects(sd_bus_message *reply, void *data, sd_bus_error *error)
 	g_assert_cmpint(sd_bus_message_enter_container(reply, 'a', "{oa{sa{sv}}}"), >, 0);
 	while (sd_bus_message_enter_container(reply, 'e', "oa{sa{sv}}") > 0) {
 		g_assert_cmpint(sd_bus_message_read(reply, "o", &path), >, 0);
-		fixture->n_listed += g_str_has_prefix(path, BUS_FILESYSTEM_PREFIX "/");
+		if (g_str_has_prefix(path, BUS_FILESYSTEM_PREFIX "/"))
+			assert_path(fixture, fixture->n_listed++, path);
 		g_assert_cmpint(sd_bus_message_skip(reply, "a{sa{sv}}"), >=, 0);
 		g_assert_cmpint(sd_bus_message_exit_container(reply), >=, 0);
 	}

@@ -46,7 +46,12 @@ static Scratch *sysfs_new(void)
 static void assert_health(const Scratch *sysfs, const FsLocation *location, const char *lack,
 			  const char *work, uint64_t errors)
 {
-	const DiskTopology topology = { sysfs->path, "/nonexistent", "/nonexistent", locate };
+	const DiskTopology topology = {
+		.sysfs = sysfs->path,
+		.dev = "/nonexistent",
+		.mountinfo = "/nonexistent",
+		.locate = locate,
+	};
 	g_auto(DeviceHealth) health = { 0 };
 
 	device_health_read(&topology, location, &health);

@@ -38,8 +38,12 @@ static void scene_set_up(Scene *scene, const void *data)
 	};
 
 	scene->sysfs = scratch_new();
-	scene->topology =
-		(DiskTopology){ scene->sysfs->path, "/nonexistent", "/nonexistent", locate };
+	scene->topology = (DiskTopology){
+		.sysfs = scene->sysfs->path,
+		.dev = "/nonexistent",
+		.mountinfo = "/nonexistent",
+		.locate = locate,
+	};
 	scratch_put(scene->sysfs, "devices/sda/dev", "8:0\n");
 	scratch_put(scene->sysfs, "devices/sda/stat", "0\n");
 	scratch_put(scene->sysfs, "devices/md0/dev", "9:0\n");

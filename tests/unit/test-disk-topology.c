@@ -51,8 +51,12 @@ static void machine_set_up(Machine *machine, const void *data)
 	machine->sysfs = scratch_path(machine->scratch, "sys");
 	machine->dev = scratch_path(machine->scratch, "dev");
 	machine->mountinfo = scratch_path(machine->scratch, "mountinfo");
-	machine->topology =
-		(DiskTopology){ machine->sysfs, machine->dev, machine->mountinfo, locate };
+	machine->topology = (DiskTopology){
+		.sysfs = machine->sysfs,
+		.dev = machine->dev,
+		.mountinfo = machine->mountinfo,
+		.locate = locate,
+	};
 }
 
 static void machine_tear_down(Machine *machine, const void *data)
@@ -336,6 +340,87 @@ static void test_what_can_be_taken_out_is_removable(Machine *machine, const void
 	}
 }
 
+static void add_id(const Machine *machine, const char *id)
+{
+	g_autofree char *by_id = g_build_filename(machine->dev, "disk/by-id", NULL);
+	g_autofree char *link = g_build_filename(by_id, id, NULL);
+
+	g_assert_cmpint(g_mkdir_with_parents(by_id, 0755), ==, 0);
+	g_assert_cmpint(symlink("../../sda", link), ==, 0);
+}
+
+/* The facts that a search in @topology finds, of the disk of sda1 or sda2. */
+static void assert_seen(const DiskTopology *topology, unsigned minor, bool is_removable,
+			const char *id)
+{
+	const FsLocation location = { .major = 8, .minor = minor };
+	g_autoptr(GPtrArray) disks = disk_topology_find(topology, &location);
+	const Disk *disk = only_disk(disks);
+
+	g_assert_cmpstr(disk->name, ==, "sda");
+	g_assert_cmpstr(disk->ids[0], ==, id);
+	g_assert_cmpint(disk->is_removable, ==, is_removable);
+}
+
+static void test_a_look_reads_each_disk_once(Machine *machine, const void *data)
+{
+	const FsLocation location = { .major = 8, .minor = 1 };
+	g_autoptr(DiskTopology) look = disk_topology_new_look(&machine->topology);
+	g_autoptr(GPtrArray) arrays = NULL;
+
+	add_two_disks(machine);
+	add_partition(machine, "pci/sda/sda2", "8:2");
+	set(machine, "pci/sda", "removable", "0");
+	add_id(machine, "ata-1");
+
+	/* A search for arrays takes nothing of the disk. */
+	arrays = disk_topology_find_arrays(look, &location);
+	g_assert_cmpuint(arrays->len, ==, 0);
+	assert_seen(look, 1, false, "ata-1");
+
+	set(machine, "pci/sda", "removable", "1");
+	add_id(machine, "ata-0");
+	assert_seen(look, 1, false, "ata-1");
+	assert_seen(look, 2, false, "ata-1");
+
+	g_autoptr(DiskTopology) later = disk_topology_new_look(&machine->topology);
+	assert_seen(later, 2, true, "ata-0");
+}
+
+static void test_a_look_finds_arrays_of_known_disks(Machine *machine, const void *data)
+{
+	const FsLocation location = { .major = 9, .minor = 0 };
+	g_autoptr(DiskTopology) look = disk_topology_new_look(&machine->topology);
+
+	/* Without visible members. */
+	add_device(machine, "virtual/md0", "9:0");
+	set(machine, "virtual/md0", "md/sync_action", "idle");
+	for (size_t i = 0; i < 2; i++) {
+		g_autoptr(GPtrArray) arrays = disk_topology_find_arrays(look, &location);
+		g_autoptr(GPtrArray) disks = disk_topology_find(look, &location);
+
+		g_assert_cmpuint(arrays->len, ==, 1);
+		g_assert_cmpuint(disks->len, ==, 1);
+	}
+}
+
+static void test_a_look_reads_mountinfo_once(Machine *machine, const void *data)
+{
+	const FsLocation location = { .major = 8, .minor = 1 };
+	g_autoptr(DiskTopology) look = disk_topology_new_look(&machine->topology);
+
+	add_two_disks(machine);
+	g_assert_true(g_file_set_contents(
+		machine->mountinfo, "31 1 8:1 / /srv rw - xfs /dev/sda1 rw,logdev=/dev/a\\040log\n",
+		-1, NULL));
+	for (size_t i = 0; i < 2; i++) {
+		g_autoptr(GPtrArray) disks = disk_topology_find(look, &location);
+
+		g_assert_cmpuint(disks->len, ==, 2);
+		unlink(machine->mountinfo);
+	}
+}
+
 static void test_the_kernel_knows_nothing_of_virtual_disks(Machine *machine, const void *data)
 {
 	const FsLocation location = { .major = 252, .minor = 0 };
@@ -377,6 +462,9 @@ int main(int argc, char **argv)
 	ADD("what-can-be-taken-out-is-removable", test_what_can_be_taken_out_is_removable);
 	ADD("the-kernel-knows-nothing-of-virtual-disks",
 	    test_the_kernel_knows_nothing_of_virtual_disks);
+	ADD("a-look-reads-each-disk-once", test_a_look_reads_each_disk_once);
+	ADD("a-look-finds-arrays-of-known-disks", test_a_look_finds_arrays_of_known_disks);
+	ADD("a-look-reads-mountinfo-once", test_a_look_reads_mountinfo_once);
 
 	return g_test_run();
 }

@@ -25,7 +25,8 @@ static bool is_reachable(const MountPoint *mount_point, int *ret_failure)
 	return true;
 }
 
-static bool identify(const MountPoint *mount_point, FsIdentity *ret, GError **error)
+static bool identify(const MountedFilesystem *filesystem, const MountPoint *mount_point,
+		     FsIdentity *ret, GError **error)
 {
 	atomic_fetch_add(&n_identified, 1);
 	*ret = (FsIdentity){ FS_KIND_XFS, { (uint8_t)mount_point->id }, 4096,

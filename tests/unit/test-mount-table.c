@@ -30,7 +30,8 @@ static bool is_reachable(const MountPoint *mount_point, int *ret_failure)
 	return mount_point->id != 36;
 }
 
-static bool identify(const MountPoint *mount_point, FsIdentity *ret, GError **error)
+static bool identify(const MountedFilesystem *filesystem, const MountPoint *mount_point,
+		     FsIdentity *ret, GError **error)
 {
 	bool is_btrfs = mount_point->id <= 31;
 	uint8_t byte = is_btrfs ? 1 : mount_point->id;
@@ -109,7 +110,7 @@ static void test_the_configuration_may_know_it_by_each_name(void)
 {
 	g_autoptr(MountTable) table = read_table();
 	const MountedFilesystem *srv = mount_table_find_target(table, "/srv");
-	g_auto(GStrv) names = mounted_filesystem_names(srv);
+	g_auto(GStrv) names = mounted_filesystem_names(srv, NULL);
 
 	/* Behind them come names of devices that this machine may have. */
 	g_assert_cmpuint(g_strv_length(names), >=, 3);

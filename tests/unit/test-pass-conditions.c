@@ -25,8 +25,12 @@ static bool locate(const char *path, FsLocation *ret)
 static void scene_set_up(Scene *scene, const void *data)
 {
 	scene->sysfs = scratch_new();
-	scene->topology =
-		(DiskTopology){ scene->sysfs->path, "/nonexistent", "/nonexistent", locate };
+	scene->topology = (DiskTopology){
+		.sysfs = scene->sysfs->path,
+		.dev = "/nonexistent",
+		.mountinfo = "/nonexistent",
+		.locate = locate,
+	};
 	scratch_put(scene->sysfs, "devices/sda/dev", "8:0\n");
 	scratch_put(scene->sysfs, "devices/sda/queue/rotational", "1\n");
 	scratch_put(scene->sysfs, "devices/sda/stat", "10 0 80 0 5 0 40 0 0 0 0\n");
@@ -36,7 +40,7 @@ static void scene_set_up(Scene *scene, const void *data)
 	scratch_link(scene->sysfs, "devices/sda", "devices/md0/slaves/sda");
 	scratch_link(scene->sysfs, "devices/md0", "dev/block/9:0");
 	scene->table = disk_table_new();
-	scene->conditions = pass_conditions_new(&scene->topology, scene->table);
+	scene->conditions = pass_conditions_new(scene->table);
 	scene->disks = disk_topology_find(&scene->topology, &on_md0);
 	g_assert_cmpuint(scene->disks->len, ==, 1);
 }
@@ -53,7 +57,7 @@ static ScheduleState look(const Scene *scene, int64_t now_usec)
 {
 	ScheduleState state = { .now_usec = now_usec };
 
-	pass_conditions_look(scene->conditions, &on_md0, scene->disks, &state);
+	pass_conditions_look(scene->conditions, &scene->topology, &on_md0, scene->disks, &state);
 	return state;
 }
 

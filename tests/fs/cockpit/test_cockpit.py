@@ -7,6 +7,7 @@ import os
 import pathlib
 import shutil
 import subprocess
+import sys
 import time
 
 import pytest
@@ -472,6 +473,55 @@ def test_a_thousand_filesystems_are_searched(world, running):
     finally:
         for path in running.state_directory.glob("00000000-*"):
             path.unlink()
+
+
+@pytest.fixture
+def fleet(world, tmp_path):
+    """A session on a bus of its own, on which the service has a thousand filesystems, and the calls that this gets."""
+    with contextlib.ExitStack() as stack:
+        directory = world.directory / "fleet"
+        bus = SystemBus(directory)
+        stack.callback(shutil.rmtree, directory, ignore_errors=True)
+        stack.callback(bus.close)
+        bus.start()
+        log = tmp_path / "calls"
+        program = subprocess.Popen([sys.executable, session.HERE / "feigned_fleet.py", str(MANY), log],
+                                   stdout=subprocess.PIPE, env=bus.environment())
+        stack.callback(program.wait)
+        stack.callback(program.terminate)
+        assert program.stdout.readline(), "the feigned service did not start"
+        environment = world.service.environment() | bus.environment() | {"DEDUPD_SOCKET": "/nonexistent"}
+        own = Session(directory / "session", world.packages, dedupctl_program(), environment)
+        stack.callback(own.close)
+        own.start()
+        own.bus = bus
+        own.calls = lambda: log.read_text(encoding="ascii").split()
+        yield own
+        world.browser.run("await page.goto('about:blank'); problems.length = 0;")
+
+
+def test_a_thousand_filesystems_of_the_service_come_with_one_call(world, fleet):
+    browser = world.browser
+    browser.open(fleet.url())
+    begun = time.monotonic()
+    browser.see("/mnt/disk0")
+    print("seconds until 1000 filesystems of the service were shown:", time.monotonic() - begun)
+    browser.fill("Search filesystems", "disk777")
+    wait_until(lambda: browser.run("return await page.locator('tbody tr').count();") == 1, browser.text)
+
+    # The page follows what happens to them, and so does dedupctl, each with one call.
+    def change(words):
+        assert fleet.bus.call("org.dedupd1", "/org/dedupd1", "org.dedupd1.Manager", "Change", "s", words).returncode == 0
+
+    change("777:/mnt/moved-disk777")
+    browser.see("/mnt/moved-disk777")
+    change("7777:new")
+    browser.see("/mnt/disk7777")
+    change("7777:gone")
+    wait_until(lambda: "/mnt/disk7777" not in browser.text(), browser.text)
+    # Cockpit asks for the types of some methods.
+    assert set(fleet.calls()) <= {"GetManagedObjects", "ListDisks", "Change", "Introspect"}
+    assert len(fleet.calls()) < 50
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])

@@ -3,6 +3,7 @@
 #include "kernel-ioctl/file/extent-map.h"
 #include "kernel-ioctl/file/file-attributes.h"
 #include "kernel-ioctl/file/file-stat.h"
+#include "kernel-ioctl/file/fs-identity.h"
 #include "kernel-ioctl/file/open-file.h"
 #include "kernel-ioctl/xfs/xfs-bulkstat.h"
 #include "kernel-ioctl/xfs/xfs-fsmap.h"
@@ -323,6 +324,32 @@ static void test_without_rmapbt_no_files_are_in_the_map(void)
 	g_assert_cmpint(owned != NULL, ==, geometry.has_rmapbt);
 }
 
+/* They are believed only of the same device: the mount may have been replaced since. */
+static void test_options_that_were_read_before_tell_a_copy(void)
+{
+	g_autoptr(Scratch) scratch = scratch_new();
+	struct stat state;
+
+	g_assert_cmpint(fstat(scratch->fd, &state), ==, 0);
+	const struct {
+		FsMount mount;
+		bool is_copy;
+	} cases[] = {
+		{ { state.st_dev, "rw,nouuid" }, true },
+		{ { state.st_dev, "rw" }, false },
+		{ { state.st_dev, NULL }, false },
+		{ { state.st_dev + 1, "rw,nouuid" }, false },
+	};
+
+	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+		FsIdentity identity;
+
+		g_assert_true(
+			fs_identity_read_mounted(scratch->fd, &cases[i].mount, &identity, NULL));
+		g_assert_cmpint(fs_identity_is_copy(&identity), ==, cases[i].is_copy);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -353,6 +380,8 @@ int main(int argc, char **argv)
 			test_the_map_of_owners_is_that_of_the_files);
 	g_test_add_func("/xfs-inodes/without-rmapbt-no-files-are-in-the-map",
 			test_without_rmapbt_no_files_are_in_the_map);
+	g_test_add_func("/xfs-inodes/options-that-were-read-before-tell-a-copy",
+			test_options_that_were_read_before_tell_a_copy);
 
 	return g_test_run();
 }

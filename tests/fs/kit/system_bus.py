@@ -64,6 +64,7 @@ class SystemBus:
         self.directory = pathlib.Path(directory)
         self.address = f"unix:path={self.directory}/bus"
         self._stack = contextlib.ExitStack()
+        self._daemon = None
 
     def environment(self):
         return os.environ | {"DBUS_SYSTEM_BUS_ADDRESS": self.address}
@@ -75,12 +76,22 @@ class SystemBus:
         shutil.copy(SYSTEMD_DIRECTORY / "org.dedupd1.conf", policies)
         configuration = self.directory / "bus.conf"
         configuration.write_text(CONFIGURATION.format(directory=self.directory, limits=self._limits))
-        process = subprocess.Popen(
-            ["dbus-daemon", f"--config-file={configuration}", "--nofork", "--nopidfile",
-             "--print-address=1"], stdout=subprocess.PIPE)
-        self._stack.callback(_end, process)
-        assert process.stdout.readline(), "the bus did not start"
+        self._stack.callback(self.end_daemon)
+        self.start_daemon()
         return self
+
+    def start_daemon(self):
+        """At the same address each time."""
+        self._daemon = subprocess.Popen(
+            ["dbus-daemon", f"--config-file={self.directory / 'bus.conf'}", "--nofork", "--nopidfile",
+             "--print-address=1"], stdout=subprocess.PIPE)
+        assert self._daemon.stdout.readline(), "the bus did not start"
+
+    def end_daemon(self):
+        """All connections are lost, those of the polkitd here too."""
+        if self._daemon:
+            _end(self._daemon)
+        self._daemon = None
 
     def start_polkit(self, *allowed):
         """Have polkit allow these actions to all, and nothing else to anybody."""

@@ -697,3 +697,93 @@ def test_one_user_does_not_keep_others_from_holding(service, bus, tree):
     assert [one.stdout.readline() for one in others] == ["held\n"] * 2
     end_holds([*holds, *others])
     wait_until(lambda: not json.loads(service.tell("status", "--json", tree))["filesystems"][0]["holds"])
+
+
+def is_on_the_bus(bus):
+    return bus.call(NAME, PATH, "org.freedesktop.DBus.Peer", "Ping").returncode == 0
+
+
+def test_holds_and_limits_stay_when_the_bus_is_restarted(service, bus, path, tree):
+    bus.start_polkit("org.dedupd1.control")
+    uuid = service.shows(str(tree))["uuid"]
+    disk = service.shows(str(tree))["disks"][0]["disk"]
+    assert bus.call(NAME, PATH, f"{NAME}.Manager", "SetBudget", "stt", disk, MIB, "7").returncode == 0
+    holder = hold(service, uuid, user=USER)
+    assert holder.stdout.readline() == "held\n"
+
+    def state():
+        (shown,) = json.loads(service.tell("status", "--json", tree))["filesystems"]
+        return [[one["why"] for one in shown["holds"]], shown["state"],
+                [(one["rate_bytes"], one["iops"], one["from"]) for one in shown["disks"]]]
+
+    before = state()
+    assert before == [["/secret/name"], "waiting", [(MIB, 7, "set")]]
+    for n_restarts in (1, 2):
+        bus.end_daemon()
+        wait_until(lambda n=n_restarts: service.log().count("the system bus is gone") == n, service.log)
+        assert state() == before
+        bus.start_daemon()
+        wait_until(lambda: is_on_the_bus(bus), service.log)
+        assert state() == before
+    # What changes is told to everybody there again, and who asks there is answered.
+    with watched_signals(bus) as said:
+        assert call(bus, path, "Pause").returncode == 0
+        wait_until(lambda: "PropertiesChanged" in said(), said)
+    assert call(bus, path, "Resume").returncode == 0
+    end_holds([holder])
+    service.tell("start", tree)
+    service.wait_for_passes(str(tree), 2)
+
+
+@contextlib.contextmanager
+def watched_signals(bus):
+    """What busctl has said so far of the signals of the service."""
+    with subprocess.Popen(["busctl", "--system", "monitor", NAME], stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, env=bus.environment()) as monitor:
+        os.set_blocking(monitor.stdout.fileno(), False)
+        text = ""
+
+        def said():
+            nonlocal text
+            text += (monitor.stdout.read() or b"").decode()
+            return text
+
+        try:
+            wait_until(lambda: "Monitoring" in said(), said)
+            yield said
+        finally:
+            monitor.terminate()
+
+
+def test_a_pass_goes_on_when_the_bus_is_restarted(service, bus, path, tree, filesystem):
+    """And questions to polkit are forgotten, whose answers cannot come any more."""
+    disk = service.shows(str(tree))["disks"][0]["disk"]
+
+    def set_rate(rate_bytes):
+        assert bus.call(NAME, PATH, f"{NAME}.Manager", "SetBudget", "stt", disk, rate_bytes, 0).returncode == 0
+
+    def pass_of():
+        (shown,) = json.loads(service.tell("status", "--json", tree))["filesystems"]
+        return shown["state"], shown["pass_started"]
+
+    set_rate(MIB)
+    for name in ("more", "again"):
+        write(tree / name, noise(7, 32 * MIB))
+    settle(filesystem)
+    assert call(bus, path, "Start").returncode == 0
+    wait_until(lambda: pass_of()[0] == "running", service.log)
+    before = pass_of()
+    bus.start_silent_polkit()
+    asking = subprocess.Popen(["setpriv", f"--reuid={USER}", f"--regid={USER}", "--clear-groups", "busctl",
+                               "--system", "call", NAME, path, f"{NAME}.Filesystem", "Stop"],
+                              stderr=subprocess.PIPE, env=bus.environment())
+    time.sleep(0.5)
+    bus.end_daemon()
+    assert asking.wait(PATIENCE_SECONDS) != 0
+    asking.stderr.close()
+    bus.start_daemon()
+    wait_until(lambda: is_on_the_bus(bus), service.log)
+    assert pass_of() == before
+    assert service.is_running()
+    set_rate(0)
+    service.wait_for_passes(str(tree), 2)
