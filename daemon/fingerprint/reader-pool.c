@@ -170,7 +170,7 @@ static bool is_worth_a_call(const ReaderPool *pool)
 	       pool->queued_bytes >= WAKE_BYTES;
 }
 
-/* Wake a reader, if there is a piece for it. */
+/* Wake a reader, if there is any piece for it. */
 static void call_reader(ReaderPool *pool)
 {
 	if (!may_call(pool) || !first_free(pool, g_tree_node_first(pool->queued)))
@@ -292,11 +292,23 @@ void reader_pool_free(ReaderPool *pool)
 	g_free(pool);
 }
 
-/* Returns whether a reader is to be woken.  If none may read the piece now, the one that keeps it from that will. */
+/*
+ * Whether to wake a reader for @piece, which is queued.  If another reader keeps it from being read now, that one takes
+ * it later.
+ */
+static bool begin_call(ReaderPool *pool, const Piece *piece)
+{
+	if (!may_call(pool) || !may_be_read(pool, piece))
+		return false;
+
+	pool->is_called = true;
+	return true;
+}
+
+/* Returns whether a reader is to be woken. */
 static bool queue_piece(ReaderPool *pool, Piece *piece)
 {
 	g_auto(Locked) locked G_GNUC_UNUSED = locked_take(&pool->mutex);
-	bool is_call;
 
 	piece->number = ++pool->next_number;
 	piece->state = PIECE_QUEUED;
@@ -304,10 +316,7 @@ static bool queue_piece(ReaderPool *pool, Piece *piece)
 	piece->n_fetching = 0;
 	g_tree_insert(pool->queued, piece, piece);
 	pool->queued_bytes += piece->length;
-
-	is_call = may_call(pool) && is_worth_a_call(pool) && may_be_read(pool, piece);
-	pool->is_called = pool->is_called || is_call;
-	return is_call;
+	return is_worth_a_call(pool) && begin_call(pool, piece);
 }
 
 void reader_pool_put(ReaderPool *pool, Piece *piece)
@@ -340,10 +349,10 @@ void reader_pool_wait(ReaderPool *pool, Piece *piece)
 	g_auto(Locked) locked G_GNUC_UNUSED = locked_take(&pool->mutex);
 
 	pool->awaited = piece;
-	while (piece->state != PIECE_DONE || piece->n_fetching > 0) {
-		call_reader(pool);
+	if (piece->state == PIECE_QUEUED && begin_call(pool, piece))
+		pthread_cond_signal(&pool->has_work);
+	while (piece->state != PIECE_DONE || piece->n_fetching > 0)
 		pthread_cond_wait(&pool->is_done, &pool->mutex);
-	}
 	pool->awaited = NULL;
 }
 
