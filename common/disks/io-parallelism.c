@@ -3,9 +3,12 @@
 
 #include "common/config/settings.h"
 #include "kernel-ioctl/machine/disk-topology.h"
+#include "kernel-ioctl/machine/memory-state.h"
 
 #define READERS_ROTATING 1
 #define READERS_SOLID    4
+
+#define BYTES_PER_SHARER (UINT64_C(128) << 20)
 
 /* False also if this cannot be found out. */
 static bool is_on_rotating(DiskTable *table, int fd)
@@ -25,14 +28,34 @@ static bool is_on_rotating(DiskTable *table, int fd)
 	return false;
 }
 
-IoParallelism io_parallelism_of(DiskTable *table, int fd, uint32_t threads)
+/* The machine's memory, or the lowest limit of a control group.  Memory that is not known limits nothing. */
+static uint64_t usable_memory(void)
 {
-	bool is_rotating = is_on_rotating(table, fd);
+	g_autoptr(GArray) states = memory_states_read("/");
+	uint64_t bytes = UINT64_MAX;
+
+	for (guint i = 0; states && i < states->len; i++)
+		bytes = MIN(bytes, g_array_index(states, MemoryState, i).total_bytes);
+
+	return bytes;
+}
+
+IoParallelism io_parallelism_choose(uint32_t threads, bool is_rotating, unsigned n_processors,
+				    uint64_t memory_bytes)
+{
 	unsigned n_readers = is_rotating ? READERS_ROTATING : READERS_SOLID;
+	/* Comparing takes processors.  One more thread makes up for those that wait for the disk. */
+	unsigned n_sharers = MIN(n_readers, n_processors + 1);
 
 	if (threads != SETTINGS_THREADS_AUTO)
 		return (IoParallelism){ is_rotating, threads, threads };
-	/* Comparing takes processors.  One more thread makes up for those that wait for the disk. */
-	return (IoParallelism){ is_rotating, n_readers,
-				MIN(n_readers, g_get_num_processors() + 1) };
+
+	n_sharers = (unsigned)MIN(n_sharers, memory_bytes / BYTES_PER_SHARER);
+	return (IoParallelism){ is_rotating, n_readers, MAX(n_sharers, 1) };
+}
+
+IoParallelism io_parallelism_of(DiskTable *table, int fd, uint32_t threads)
+{
+	return io_parallelism_choose(threads, is_on_rotating(table, fd), g_get_num_processors(),
+				     usable_memory());
 }

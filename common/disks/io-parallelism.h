@@ -9,6 +9,9 @@
  * A rotating disk loses most of its time to seeks as soon as two threads read from it.  A solid-state disk wants
  * several requests at a time.  So does comparing, if there are several processors.
  *
+ * A thread that deduplicates compares up to 16 MiB of two files from the page cache.  In little memory, several threads
+ * displace each other's pages.  So there is at most one for each 128 MiB.
+ *
  * Thread: the filesystem's worker.
  */
 typedef struct {
@@ -18,7 +21,11 @@ typedef struct {
 } IoParallelism;
 
 /*
- * For the filesystem on which @fd is.  @threads: as many, whatever its disks are; SETTINGS_THREADS_AUTO: as many as
- * suit them.
+ * @threads: as many, whatever the rest is; SETTINGS_THREADS_AUTO: as many as suit the disks, the processors, and the
+ * memory that the process may use.
  */
+IoParallelism io_parallelism_choose(uint32_t threads, bool is_rotating, unsigned n_processors,
+				    uint64_t memory_bytes);
+
+/* The same, for the filesystem on which @fd is, on this machine. */
 IoParallelism io_parallelism_of(DiskTable *table, int fd, uint32_t threads);

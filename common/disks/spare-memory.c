@@ -4,6 +4,9 @@
 /* This part of the memory is left alone. */
 #define LEFT_FRACTION 8
 
+/* With generations, so much is left for the pass itself, too. */
+#define OWN_BYTES (UINT64_C(128) << 20)
+
 /* Percent of the last 10 s in which some process waited for memory. */
 #define PRESSURE_MAX 1.0
 
@@ -28,11 +31,15 @@ static uint64_t active_factor(const MemoryState *state)
 
 bool spare_memory_allows(const MemoryState *state, uint64_t kept_bytes)
 {
+	uint64_t left = state->total_bytes / LEFT_FRACTION;
 	uint64_t old = less(state->inactive_bytes, kept_bytes);
+
+	if (state->has_generations)
+		return state->free_bytes > left + OWN_BYTES;
 
 	old = less(old, state->unwritten_bytes);
 	old = less(old, state->active_bytes / active_factor(state));
-	return state->free_bytes + old > state->total_bytes / LEFT_FRACTION;
+	return state->free_bytes + old > left;
 }
 
 bool spare_memory_is_there(uint64_t kept_bytes)

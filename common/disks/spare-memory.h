@@ -14,6 +14,9 @@
  * - are dirty,
  * - keep the kernel from taking active pages, which it begins when the inactive list is much shorter than the active one.
  *
+ * With the multi-generational LRU, the kernel does not tell which pages were read once (MemoryState).  So only free
+ * memory is spare there, without 128 MiB for the pass itself.
+ *
  * An eighth of the memory is left alone.  The same holds for each limit of a control group around the process.
  *
  * Thread: any.

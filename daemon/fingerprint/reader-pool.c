@@ -10,6 +10,10 @@
 #define AHEAD_PIECES 16
 #define AHEAD_BYTES  (UINT64_C(4) << 20)
 
+/* A reader is woken for so many pieces, or bytes: to wake one takes longer than to read a block that is cached. */
+#define WAKE_PIECES 8
+#define WAKE_BYTES  (UINT64_C(256) << 10)
+
 /* One to a reader. */
 typedef struct {
 	ReaderPool *pool;
@@ -27,13 +31,15 @@ struct ReaderPool {
 
 	/* Guarded by mutex. */
 	pthread_mutex_t mutex;
-	pthread_cond_t has_work; /* a piece was put, a file is free, or the end has come */
+	pthread_cond_t has_work; /* there are pieces to read, or the end has come */
 	pthread_cond_t is_done;  /* the piece that the owner waits for was read or fetched */
 	GTree *queued;           /* set of Piece, by place */
-	Piece last;              /* where the readers are: of the piece taken last */
+	uint64_t queued_bytes;
+	Piece last; /* where the readers are: of the piece taken last */
 	uint64_t next_number;
 	const Piece *awaited; /* by the owner; NULL: none */
 	unsigned n_idle;      /* readers that wait for work */
+	bool is_called;       /* one of them was woken, and did not look for work yet */
 	bool is_plugged;
 	bool is_closing;
 };
@@ -76,6 +82,12 @@ static Piece *first_free(const ReaderPool *pool, GTreeNode *node)
 	return NULL;
 }
 
+static void remove_queued(ReaderPool *pool, const Piece *piece)
+{
+	g_tree_remove(pool->queued, piece);
+	pool->queued_bytes -= piece->length;
+}
+
 /* Take the next piece: above the last one on the disk, else the lowest. */
 static Piece *take_next(ReaderPool *pool)
 {
@@ -90,7 +102,7 @@ static Piece *take_next(ReaderPool *pool)
 	if (!piece)
 		return NULL;
 
-	g_tree_remove(pool->queued, piece);
+	remove_queued(pool, piece);
 	piece->state = PIECE_READING;
 	pool->last.physical = piece->physical;
 	pool->last.number = piece->number;
@@ -145,12 +157,27 @@ static void fetch_ahead(ReaderPool *pool, Piece *piece)
 	}
 }
 
-/* One reader wakes the next, so that none wakes for nothing. */
-static void wake_next(ReaderPool *pool)
+/* One that was called calls the next one itself, so that none wakes for nothing. */
+static bool may_call(const ReaderPool *pool)
 {
-	if (pool->n_idle > 0 && !pool->is_plugged &&
-	    first_free(pool, g_tree_node_first(pool->queued)))
-		pthread_cond_signal(&pool->has_work);
+	return pool->n_idle > 0 && !pool->is_called && !pool->is_plugged;
+}
+
+/* Whether enough waits for a reader. */
+static bool is_worth_a_call(const ReaderPool *pool)
+{
+	return pool->awaited || g_tree_nnodes(pool->queued) >= WAKE_PIECES ||
+	       pool->queued_bytes >= WAKE_BYTES;
+}
+
+/* Wake a reader, if there is any piece for it. */
+static void call_reader(ReaderPool *pool)
+{
+	if (!may_call(pool) || !first_free(pool, g_tree_node_first(pool->queued)))
+		return;
+
+	pool->is_called = true;
+	pthread_cond_signal(&pool->has_work);
 }
 
 static void read_piece(Reader *reader, Piece *piece)
@@ -158,7 +185,8 @@ static void read_piece(Reader *reader, Piece *piece)
 	ReaderPool *pool = reader->pool;
 
 	reader->file = piece->is_direct ? NULL : piece->file;
-	wake_next(pool);
+	if (is_worth_a_call(pool))
+		call_reader(pool);
 	fetch_ahead(pool, piece);
 
 	pthread_mutex_unlock(&pool->mutex);
@@ -185,6 +213,7 @@ static void read_until_closing(Reader *reader)
 		pool->n_idle++;
 		pthread_cond_wait(&pool->has_work, &pool->mutex);
 		pool->n_idle--;
+		pool->is_called = false;
 	}
 }
 
@@ -263,7 +292,21 @@ void reader_pool_free(ReaderPool *pool)
 	g_free(pool);
 }
 
-static void queue_piece(ReaderPool *pool, Piece *piece)
+/*
+ * Whether to wake a reader for @piece, which is queued.  If another reader keeps it from being read now, that one takes
+ * it later.
+ */
+static bool begin_call(ReaderPool *pool, const Piece *piece)
+{
+	if (!may_call(pool) || !may_be_read(pool, piece))
+		return false;
+
+	pool->is_called = true;
+	return true;
+}
+
+/* Returns whether a reader is to be woken. */
+static bool queue_piece(ReaderPool *pool, Piece *piece)
 {
 	g_auto(Locked) locked G_GNUC_UNUSED = locked_take(&pool->mutex);
 
@@ -272,13 +315,15 @@ static void queue_piece(ReaderPool *pool, Piece *piece)
 	piece->is_fetched = piece->is_cached || piece->is_direct;
 	piece->n_fetching = 0;
 	g_tree_insert(pool->queued, piece, piece);
+	pool->queued_bytes += piece->length;
+	return is_worth_a_call(pool) && begin_call(pool, piece);
 }
 
 void reader_pool_put(ReaderPool *pool, Piece *piece)
 {
-	queue_piece(pool, piece);
 	/* Without the mutex, which the reader takes first. */
-	pthread_cond_signal(&pool->has_work);
+	if (queue_piece(pool, piece))
+		pthread_cond_signal(&pool->has_work);
 }
 
 static void set_plugged(ReaderPool *pool, bool is_plugged)
@@ -286,8 +331,7 @@ static void set_plugged(ReaderPool *pool, bool is_plugged)
 	g_auto(Locked) locked G_GNUC_UNUSED = locked_take(&pool->mutex);
 
 	pool->is_plugged = is_plugged;
-	if (!is_plugged)
-		pthread_cond_broadcast(&pool->has_work);
+	call_reader(pool);
 }
 
 void reader_pool_plug(ReaderPool *pool)
@@ -305,6 +349,8 @@ void reader_pool_wait(ReaderPool *pool, Piece *piece)
 	g_auto(Locked) locked G_GNUC_UNUSED = locked_take(&pool->mutex);
 
 	pool->awaited = piece;
+	if (piece->state == PIECE_QUEUED && begin_call(pool, piece))
+		pthread_cond_signal(&pool->has_work);
 	while (piece->state != PIECE_DONE || piece->n_fetching > 0)
 		pthread_cond_wait(&pool->is_done, &pool->mutex);
 	pool->awaited = NULL;
@@ -315,7 +361,7 @@ void reader_pool_withdraw(ReaderPool *pool, Piece *piece)
 	g_auto(Locked) locked G_GNUC_UNUSED = locked_take(&pool->mutex);
 
 	if (piece->state == PIECE_QUEUED) {
-		g_tree_remove(pool->queued, piece);
+		remove_queued(pool, piece);
 		piece->state = PIECE_WITHDRAWN;
 	}
 	pool->awaited = piece;

@@ -70,6 +70,7 @@ uint64_t reader_pool_end(ReaderPool *pool);
 /* Ends the readers, too.  Accepts NULL. */
 void reader_pool_free(ReaderPool *pool);
 
+/* Have @piece read.  Idle readers begin when 8 pieces or 256 KiB wait, or when the owner waits for a piece. */
 void reader_pool_put(ReaderPool *pool, Piece *piece);
 
 /*

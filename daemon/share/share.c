@@ -15,6 +15,9 @@
 #define AHEAD_RUNS    16
 #define AHEAD_BLOCKS  256
 
+/* The worker opens more targets when so few wait. */
+#define FEW_TARGETS (AHEAD_TARGETS / 2)
+
 /* Limit of the runs of a target that are taken from the order before they are shared. */
 #define TAKEN_RUNS (1 << 16)
 
@@ -40,8 +43,11 @@ typedef struct {
 	RunSharer *runs;
 	Job *job;             /* NULL: none at the moment */
 	uint32_t other_owner; /* the last target that was skipped because of its owner; 0: none */
+	uint32_t awaited;     /* source that it waits for; 0: none */
 	GThread *thread;      /* NULL: the worker itself */
 	uint64_t disk_bytes;  /* written at its end, read when it was joined */
+	/* Its job has runs or is complete, its source is free, or all ends. */
+	pthread_cond_t may_go_on;
 } TargetSharer;
 
 /* Belongs to the thread whose turn it is. */
@@ -58,8 +64,8 @@ struct Sharer {
 	bool is_ended;  /* the order has no more runs */
 	TargetSharer *threads;
 	unsigned n_threads;
-	pthread_cond_t
-		changed; /* a job is there, complete or done, or has runs; or a source is free */
+	pthread_cond_t has_job;  /* a job waits, or all ends */
+	pthread_cond_t is_asked; /* the worker: for jobs or runs, or to end */
 	bool is_closing;
 	GError *error; /* the first one of the threads */
 };
@@ -104,10 +110,18 @@ static bool is_in_use(const Sharer *sharer, uint32_t id, uint64_t before)
 	return open_sources_is_in_use(sharer->sources, id) || is_begun(sharer, id, before);
 }
 
-static void give_back(Sharer *sharer, const OpenObject *source)
+/* Wake all that wait for this source: for some, but not for others, an earlier target may still change it. */
+static void wake_for_source(Sharer *sharer, uint32_t id)
 {
+	for (unsigned i = 0; i < sharer->n_threads; i++)
+		if (sharer->threads[i].awaited == id)
+			pthread_cond_signal(&sharer->threads[i].may_go_on);
+}
+
+static void give_back(Sharer *sharer, OpenObject *source)
+{
+	wake_for_source(sharer, source->id);
 	open_sources_give_back(sharer->sources, source);
-	pthread_cond_broadcast(&sharer->changed);
 }
 
 /* Start reading what @run compares.  The worker alone knows the target, and the source is taken. */
@@ -173,20 +187,31 @@ static bool begin_job(Sharer *sharer, uint32_t id, GError **error)
 	       leave_if_young(sharer, job->target, error);
 }
 
-/* Let threads see the forming target. */
+/* Wake the thread that waits for runs of the last target. */
+static void wake_for_runs(Sharer *sharer)
+{
+	for (unsigned i = 0; i < sharer->n_threads; i++)
+		if (sharer->last && sharer->threads[i].job == sharer->last)
+			pthread_cond_signal(&sharer->threads[i].may_go_on);
+}
+
+/* Let a thread see the forming target, or the runs that were added to the last one. */
 static void publish(Sharer *sharer)
 {
-	if (sharer->forming)
+	if (sharer->forming) {
 		g_queue_push_tail(&sharer->waiting, g_steal_pointer(&sharer->forming));
-	pthread_cond_broadcast(&sharer->changed);
+		pthread_cond_signal(&sharer->has_job);
+	} else {
+		wake_for_runs(sharer);
+	}
 }
 
 static void complete_last(Sharer *sharer)
 {
 	if (sharer->last)
 		sharer->last->is_complete = true;
-	sharer->last = NULL;
 	publish(sharer);
+	sharer->last = NULL;
 }
 
 static bool may_take_runs(const Sharer *sharer)
@@ -270,8 +295,10 @@ static bool share_next(TargetSharer *self, const Run *run, GError **error)
 	if (run->source == RUN_HOLE)
 		return share_with(self, run, target, NULL, error);
 
+	self->awaited = run->source;
 	while (is_in_use(sharer, run->source, self->job->number))
-		pthread_cond_wait(&sharer->changed, sharer->pass->turn);
+		pthread_cond_wait(&self->may_go_on, sharer->pass->turn);
+	self->awaited = 0;
 	if (!open_sources_take(sharer->sources, run->source, &source, error))
 		return false;
 	done = share_with(self, run, target, source, error);
@@ -294,6 +321,8 @@ static bool share_runs(TargetSharer *self, GError **error)
 	g_autoptr(GArray) runs = job->runs;
 
 	job->runs = g_array_new(false, false, sizeof(Run));
+	if (job == sharer->last)
+		pthread_cond_signal(&sharer->is_asked);
 	if (job->target)
 		run_sharer_begin_take(self->runs, g_steal_pointer(&job->target));
 	for (guint i = 0; i < runs->len && goes_on(sharer); i++) {
@@ -308,16 +337,28 @@ static bool share_runs(TargetSharer *self, GError **error)
 	return true;
 }
 
+static bool is_idle(const Sharer *sharer)
+{
+	for (unsigned i = 0; i < sharer->n_threads; i++)
+		if (sharer->threads[i].job)
+			return false;
+
+	return g_queue_is_empty((GQueue *)&sharer->waiting);
+}
+
 /* The target may be a source of others from now on. */
 static void end_job(TargetSharer *self)
 {
 	Sharer *sharer = self->sharer;
+	uint32_t id = self->job->id;
 
 	run_sharer_close(self->runs);
 	if (self->job == sharer->last)
 		sharer->last = NULL;
 	g_clear_pointer(&self->job, job_free);
-	pthread_cond_broadcast(&sharer->changed);
+	wake_for_source(sharer, id);
+	if (sharer->error || (sharer->is_ended && is_idle(sharer)))
+		pthread_cond_signal(&sharer->is_asked);
 }
 
 static bool is_done(const Job *job)
@@ -332,16 +373,24 @@ static bool share_job(TargetSharer *self, GError **error)
 
 	while (goes_on(sharer) && !is_done(self->job)) {
 		if (self->job->runs->len == 0) {
-			pthread_cond_wait(&sharer->changed, sharer->pass->turn);
+			pthread_cond_wait(&self->may_go_on, sharer->pass->turn);
 			continue;
 		}
 		if (!share_runs(self, error))
 			return false;
-		/* The worker may have waited to add more. */
-		pthread_cond_broadcast(&sharer->changed);
 	}
 
 	return true;
+}
+
+/* Take the next job; NULL: there is none now. */
+static Job *take_job(Sharer *sharer)
+{
+	Job *job = g_queue_pop_head(&sharer->waiting);
+
+	if (g_queue_get_length(&sharer->waiting) <= FEW_TARGETS)
+		pthread_cond_signal(&sharer->is_asked);
+	return job;
 }
 
 static void *sharer_main(void *data)
@@ -355,9 +404,9 @@ static void *sharer_main(void *data)
 	while (!sharer->is_closing) {
 		g_autoptr(GError) failed = NULL;
 
-		self->job = g_queue_pop_head(&sharer->waiting);
+		self->job = take_job(sharer);
 		if (!self->job) {
-			pthread_cond_wait(&sharer->changed, pass->turn);
+			pthread_cond_wait(&sharer->has_job, pass->turn);
 			continue;
 		}
 		if (!share_job(self, &failed) && !sharer->error)
@@ -392,16 +441,7 @@ static bool share_alone(Sharer *sharer, GError **error)
 	return done;
 }
 
-static bool is_idle(const Sharer *sharer)
-{
-	for (unsigned i = 0; i < sharer->n_threads; i++)
-		if (sharer->threads[i].job)
-			return false;
-
-	return g_queue_is_empty((GQueue *)&sharer->waiting);
-}
-
-static void wait_for_change(Sharer *sharer)
+static void wait_until_asked(Sharer *sharer)
 {
 	struct timespec until;
 
@@ -409,7 +449,7 @@ static void wait_for_change(Sharer *sharer)
 	until.tv_nsec += LOOK_NSEC;
 	until.tv_sec += until.tv_nsec / SEC_NSEC;
 	until.tv_nsec %= SEC_NSEC;
-	pthread_cond_timedwait(&sharer->changed, sharer->pass->turn, &until);
+	pthread_cond_timedwait(&sharer->is_asked, sharer->pass->turn, &until);
 }
 
 /* Give the threads work until all is shared. */
@@ -421,7 +461,7 @@ static bool share_on_threads(Sharer *sharer, GError **error)
 		done = look_ahead(sharer, error);
 		if (!done || (sharer->is_ended && is_idle(sharer)))
 			break;
-		wait_for_change(sharer);
+		wait_until_asked(sharer);
 	}
 
 	return done;
@@ -453,7 +493,9 @@ static void end_threads(Sharer *sharer)
 	Pass *pass = sharer->pass;
 
 	sharer->is_closing = true;
-	pthread_cond_broadcast(&sharer->changed);
+	pthread_cond_broadcast(&sharer->has_job);
+	for (unsigned i = 0; i < sharer->n_threads; i++)
+		pthread_cond_signal(&sharer->threads[i].may_go_on);
 	pass_give_turn(pass);
 	for (unsigned i = 0; i < sharer->n_threads; i++) {
 		g_thread_join(sharer->threads[i].thread);
@@ -507,12 +549,39 @@ static void init_condition(pthread_cond_t *condition)
 	pthread_condattr_destroy(&attributes);
 }
 
+static void sharer_init(Sharer *sharer, unsigned wanted)
+{
+	sharer->threads = g_new0(TargetSharer, wanted);
+	init_condition(&sharer->has_job);
+	init_condition(&sharer->is_asked);
+	for (unsigned i = 0; i < wanted; i++) {
+		TargetSharer *self = &sharer->threads[i];
+
+		self->sharer = sharer;
+		self->runs = run_sharer_new(sharer->pass, sharer->opener);
+		init_condition(&self->may_go_on);
+	}
+}
+
+static void sharer_clear(Sharer *sharer, unsigned wanted)
+{
+	for (unsigned i = 0; i < wanted; i++) {
+		run_sharer_free(sharer->threads[i].runs);
+		pthread_cond_destroy(&sharer->threads[i].may_go_on);
+	}
+	pthread_cond_destroy(&sharer->is_asked);
+	pthread_cond_destroy(&sharer->has_job);
+	g_free(sharer->threads);
+	job_free(sharer->forming);
+	g_queue_clear_full(&sharer->waiting, (GDestroyNotify)job_free);
+	g_clear_error(&sharer->error);
+}
+
 bool share_all(Pass *pass, RunOrder *order, FileOpener *opener, GError **error)
 {
 	unsigned wanted = MAX(count_threads(pass), 1);
 	g_autoptr(DedupeWindow) window = dedupe_window_new(pass->block_bytes);
 	g_autoptr(OpenSources) sources = open_sources_new(pass, opener);
-	g_autofree TargetSharer *threads = g_new0(TargetSharer, wanted);
 	Sharer sharer = {
 		.pass = pass,
 		.opener = opener,
@@ -520,20 +589,11 @@ bool share_all(Pass *pass, RunOrder *order, FileOpener *opener, GError **error)
 		.window = window,
 		.sources = sources,
 		.waiting = G_QUEUE_INIT,
-		.threads = threads,
 	};
 	bool done;
 
-	init_condition(&sharer.changed);
-	for (unsigned i = 0; i < wanted; i++)
-		threads[i] =
-			(TargetSharer){ .sharer = &sharer, .runs = run_sharer_new(pass, opener) };
+	sharer_init(&sharer, wanted);
 	done = share(&sharer, wanted, error);
-	for (unsigned i = 0; i < wanted; i++)
-		run_sharer_free(threads[i].runs);
-	job_free(sharer.forming);
-	g_queue_clear_full(&sharer.waiting, (GDestroyNotify)job_free);
-	g_clear_error(&sharer.error);
-	pthread_cond_destroy(&sharer.changed);
+	sharer_clear(&sharer, wanted);
 	return done;
 }

@@ -49,6 +49,7 @@ bool memory_state_parse(const char *meminfo, MemoryState *ret)
 		return false;
 
 	ret->unwritten_bytes = dirty + writeback;
+	ret->has_generations = false;
 	return true;
 }
 
@@ -130,6 +131,7 @@ static bool read_group(const char *directory, const GroupFiles *files, MemorySta
 
 	ret->free_bytes = less(ret->total_bytes, used);
 	ret->unwritten_bytes = dirty + writeback;
+	ret->has_generations = false;
 	return true;
 }
 
@@ -243,9 +245,18 @@ static bool read_machine(const char *root, MemoryState *ret)
 	return meminfo ? memory_state_parse(meminfo, ret) : read_nodes(root, ret);
 }
 
+/* Whether the main switch is on, which is the lowest bit (Documentation/admin-guide/mm/multigen_lru.rst). */
+static bool has_generations(const char *root)
+{
+	g_autofree char *enabled = read_file(root, "sys/kernel/mm/lru_gen/enabled");
+
+	return enabled && g_ascii_strtoull(enabled, NULL, 16) & 1;
+}
+
 GArray *memory_states_read(const char *root)
 {
 	g_autoptr(GArray) states = g_array_new(false, false, sizeof(MemoryState));
+	bool generations = has_generations(root);
 	MemoryState state;
 
 	if (!read_machine(root, &state))
@@ -253,6 +264,8 @@ GArray *memory_states_read(const char *root)
 
 	g_array_append_val(states, state);
 	add_groups(root, states);
+	for (guint i = 0; i < states->len; i++)
+		g_array_index(states, MemoryState, i).has_generations = generations;
 	return g_steal_pointer(&states);
 }
 

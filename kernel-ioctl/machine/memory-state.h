@@ -13,6 +13,10 @@
  * that was used again is in the active list.  Reclaim takes the oldest inactive pages.
  * (Documentation/admin-guide/mm/concepts.rst; mm/workingset.c)
  *
+ * With the multi-generational LRU, a page that is read again stays in its generation, and gets into a higher tier.  Only
+ * the two youngest generations are shown as active.  So pages in use are shown as inactive.
+ * (Documentation/mm/multigen_lru.rst; lru_gen_is_active(), include/linux/mm_inline.h)
+ *
  * Thread: any.
  */
 typedef struct {
@@ -21,6 +25,7 @@ typedef struct {
 	uint64_t inactive_bytes;  /* of files */
 	uint64_t active_bytes;    /* of files */
 	uint64_t unwritten_bytes; /* dirty, or being written */
+	bool has_generations;     /* the kernel uses the multi-generational LRU */
 } MemoryState;
 
 /* Parse the text of /proc/meminfo. */

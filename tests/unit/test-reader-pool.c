@@ -3,10 +3,18 @@
 #include "daemon/fingerprint/reader-pool.h"
 
 #include <stdatomic.h>
+#include <string.h>
 #include <unistd.h>
 
 #define PIECES_MAX 400
-#define FILES      5
+#define FILES      8
+
+/* A piece of the first length is read at once.  One of the second waits for others, or for the owner. */
+#define LONG_BYTES  (UINT64_C(256) << 10)
+#define SHORT_BYTES UINT64_C(4096)
+
+/* So many short pieces are read at once. */
+#define SHORT_PIECES 8
 
 /* A disk that records requests, and blocks readers until it is opened. */
 typedef struct {
@@ -77,12 +85,71 @@ static void disk_free(Disk *disk)
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Disk, disk_free)
 
+static void put_piece(Disk *disk, unsigned i, Piece piece)
+{
+	disk->pieces[i] = piece;
+	reader_pool_put(disk->pool, &disk->pieces[i]);
+}
+
 static void put(Disk *disk, unsigned i, unsigned file, uint64_t physical, bool goes_on)
 {
-	disk->pieces[i] = (Piece){
-		.file = &disk->files[file], .physical = physical, .length = 4096, .goes_on = goes_on
-	};
-	reader_pool_put(disk->pool, &disk->pieces[i]);
+	put_piece(disk, i,
+		  (Piece){ .file = &disk->files[file],
+			   .physical = physical,
+			   .length = LONG_BYTES,
+			   .goes_on = goes_on });
+}
+
+/* Put the short pieces from @first up to @end, each of a file of its own. */
+static void put_short(Disk *disk, unsigned first, unsigned end)
+{
+	for (unsigned i = first; i < end; i++)
+		put_piece(disk, i,
+			  (Piece){ .file = &disk->files[i % FILES],
+				   .physical = 10 * i,
+				   .length = SHORT_BYTES });
+}
+
+/* Whether the thread is a reader, and sleeps. */
+static bool is_sleeping_reader(const char *id)
+{
+	g_autofree char *path = g_build_filename("/proc/self/task", id, "stat", NULL);
+	g_autofree char *stat = NULL;
+
+	return g_file_get_contents(path, &stat, NULL, NULL) && strstr(stat, " (reader) S ");
+}
+
+static unsigned count_sleeping_readers(void)
+{
+	g_autoptr(GDir) threads = g_dir_open("/proc/self/task", 0, NULL);
+	const char *id;
+	unsigned n = 0;
+
+	while ((id = g_dir_read_name(threads)))
+		n += is_sleeping_reader(id);
+
+	return n;
+}
+
+/* A pool whose readers wait for work.  One of them may have slept on the mutex at the first look. */
+static Disk *disk_new_idle(unsigned n_readers)
+{
+	Disk *disk = disk_new(n_readers);
+
+	for (unsigned n_looks = 0; n_looks < 2; n_looks++)
+		while (count_sleeping_readers() < n_readers)
+			g_usleep(1000);
+
+	return disk;
+}
+
+/* Readers that were woken would have begun in this time. */
+static void assert_none_is_begun(Disk *disk)
+{
+	g_usleep(20000);
+	g_auto(Locked) locked G_GNUC_UNUSED = locked_take(&disk->mutex);
+
+	g_assert_cmpuint(disk->n_begun, ==, 0);
 }
 
 /* Wait until @n pieces were begun. */
@@ -240,10 +307,11 @@ static void test_what_is_cached_is_not_fetched(void)
 
 	put(disk, 0, 0, 10, false);
 	await_begun(disk, 1);
-	disk->pieces[1] = (Piece){
-		.file = &disk->files[1], .physical = 20, .length = 4096, .is_cached = true
-	};
-	reader_pool_put(disk->pool, &disk->pieces[1]);
+	put_piece(disk, 1,
+		  (Piece){ .file = &disk->files[1],
+			   .physical = 20,
+			   .length = LONG_BYTES,
+			   .is_cached = true });
 	put(disk, 2, 2, 30, false);
 	open_disk(disk);
 	for (unsigned i = 0; i < 3; i++)
@@ -261,19 +329,129 @@ static void test_direct_pieces_wait_for_no_other_reader(void)
 	put(disk, 0, 0, 10, false);
 	await_begun(disk, 1);
 	put(disk, 1, 1, 20, false);
-	for (unsigned i = 2; i < 5; i++) {
-		disk->pieces[i] = (Piece){ .file = &disk->files[i],
-					   .physical = 30 + i,
-					   .length = 4096,
-					   .is_direct = true };
-		reader_pool_put(disk->pool, &disk->pieces[i]);
-	}
+	for (unsigned i = 2; i < 5; i++)
+		put_piece(disk, i,
+			  (Piece){ .file = &disk->files[i],
+				   .physical = 30 + i,
+				   .length = LONG_BYTES,
+				   .is_direct = true });
 	await_begun(disk, 4);
 	g_assert_cmpint(disk->pieces[1].state, ==, PIECE_QUEUED);
 	open_disk(disk);
 	for (unsigned i = 0; i < 5; i++)
 		reader_pool_wait(disk->pool, &disk->pieces[i]);
 	g_assert_cmpuint(disk->n_fetched, ==, 0);
+}
+
+static void test_readers_begin_when_eight_pieces_wait(void)
+{
+	g_autoptr(Disk) disk = disk_new_idle(4);
+
+	put_short(disk, 0, SHORT_PIECES - 1);
+	assert_none_is_begun(disk);
+	put_short(disk, SHORT_PIECES - 1, SHORT_PIECES);
+	await_begun(disk, 1);
+	open_disk(disk);
+	for (unsigned i = 0; i < SHORT_PIECES; i++)
+		reader_pool_wait(disk->pool, &disk->pieces[i]);
+}
+
+static void test_readers_begin_when_256_kib_wait(void)
+{
+	g_autoptr(Disk) disk = disk_new_idle(4);
+
+	put_short(disk, 0, 1);
+	put_piece(disk, 1,
+		  (Piece){ .file = &disk->files[1],
+			   .physical = 20,
+			   .length = LONG_BYTES - SHORT_BYTES - 1 });
+	assert_none_is_begun(disk);
+	put_piece(disk, 2, (Piece){ .file = &disk->files[2], .physical = 30, .length = 1 });
+	await_begun(disk, 1);
+	open_disk(disk);
+	for (unsigned i = 0; i < 3; i++)
+		reader_pool_wait(disk->pool, &disk->pieces[i]);
+}
+
+static void test_what_was_withdrawn_does_not_count(void)
+{
+	g_autoptr(Disk) disk = disk_new_idle(4);
+
+	for (unsigned turn = 0; turn < 2; turn++) {
+		put_short(disk, 0, SHORT_PIECES - 1);
+		for (unsigned i = 0; i < SHORT_PIECES - 1; i++)
+			reader_pool_withdraw(disk->pool, &disk->pieces[i]);
+		put_piece(disk, 0,
+			  (Piece){ .file = &disk->files[0], .length = LONG_BYTES - SHORT_BYTES });
+		reader_pool_withdraw(disk->pool, &disk->pieces[0]);
+	}
+	put_short(disk, 0, SHORT_PIECES - 1);
+	assert_none_is_begun(disk);
+	for (unsigned i = 0; i < SHORT_PIECES - 1; i++)
+		reader_pool_withdraw(disk->pool, &disk->pieces[i]);
+}
+
+static void *wait_for_last(void *data)
+{
+	Disk *disk = data;
+
+	reader_pool_wait(disk->pool, &disk->pieces[2]);
+	return NULL;
+}
+
+/* All of them begin, not only the one with the piece. */
+static void test_readers_begin_when_the_owner_waits(void)
+{
+	g_autoptr(Disk) disk = disk_new_idle(4);
+	GThread *owner;
+
+	put_short(disk, 0, 3);
+	assert_none_is_begun(disk);
+	owner = g_thread_new("owner", wait_for_last, disk);
+	await_begun(disk, 3);
+	open_disk(disk);
+	g_thread_join(owner);
+	for (unsigned i = 0; i < 2; i++)
+		reader_pool_wait(disk->pool, &disk->pieces[i]);
+}
+
+static void test_a_few_pieces_that_were_put_while_it_was_plugged_are_read(void)
+{
+	g_autoptr(Disk) disk = disk_new_idle(1);
+
+	reader_pool_plug(disk->pool);
+	put_short(disk, 0, 3);
+	reader_pool_unplug(disk->pool);
+	await_begun(disk, 1);
+	open_disk(disk);
+	await_begun(disk, 3);
+	for (unsigned i = 0; i < 3; i++)
+		reader_pool_wait(disk->pool, &disk->pieces[i]);
+}
+
+/* As the window of a pass: each piece is waited for, some are withdrawn, and readers fall idle in between. */
+static void test_no_piece_is_left_in_any_order_of_calls(void)
+{
+	g_autoptr(Disk) disk = disk_new(4);
+	g_autoptr(GRand) random = g_rand_new_with_seed(1);
+
+	open_disk(disk);
+	for (unsigned first = 0; first < PIECES_MAX;) {
+		unsigned n = (unsigned)g_rand_int_range(random, 1, 20);
+		unsigned end = MIN(PIECES_MAX, first + n);
+		bool is_plugged = g_rand_boolean(random);
+
+		if (is_plugged)
+			reader_pool_plug(disk->pool);
+		put_short(disk, first, end);
+		if (is_plugged)
+			reader_pool_unplug(disk->pool);
+		for (; first < end; first++)
+			if (g_rand_int_range(random, 0, 4) == 0)
+				reader_pool_withdraw(disk->pool, &disk->pieces[first]);
+			else
+				reader_pool_wait(disk->pool, &disk->pieces[first]);
+	}
 }
 
 static void test_readers_with_nothing_to_do_end(void)
@@ -365,6 +543,18 @@ int main(int argc, char **argv)
 			test_what_is_cached_is_not_fetched);
 	g_test_add_func("/reader-pool/direct-pieces-wait-for-no-other-reader",
 			test_direct_pieces_wait_for_no_other_reader);
+	g_test_add_func("/reader-pool/readers-begin-when-eight-pieces-wait",
+			test_readers_begin_when_eight_pieces_wait);
+	g_test_add_func("/reader-pool/readers-begin-when-256-kib-wait",
+			test_readers_begin_when_256_kib_wait);
+	g_test_add_func("/reader-pool/what-was-withdrawn-does-not-count",
+			test_what_was_withdrawn_does_not_count);
+	g_test_add_func("/reader-pool/readers-begin-when-the-owner-waits",
+			test_readers_begin_when_the_owner_waits);
+	g_test_add_func("/reader-pool/a-few-pieces-that-were-put-while-it-was-plugged-are-read",
+			test_a_few_pieces_that_were_put_while_it_was_plugged_are_read);
+	g_test_add_func("/reader-pool/no-piece-is-left-in-any-order-of-calls",
+			test_no_piece_is_left_in_any_order_of_calls);
 	g_test_add_func("/reader-pool/readers-with-nothing-to-do-end",
 			test_readers_with_nothing_to_do_end);
 	g_test_add_func("/reader-pool/readers-are-with-the-throttle-as-long_as-they-are-there",

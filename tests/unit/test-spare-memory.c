@@ -15,23 +15,28 @@ typedef struct {
 	uint64_t dirty;
 	uint64_t kept;
 	bool is_spare;
+	bool is_spare_with_generations;
 } Machine;
 
 /* In MiB. */
 static const Machine machines[] = {
-	{ "just started", 24000, 22000, 500, 100, 0, 0, true },
-	{ "full of old files", 24000, 300, 20000, 2000, 0, 0, true },
-	{ "full of our own pages", 24000, 300, 20000, 2000, 0, 19000, false },
-	{ "half full of our own pages", 24000, 300, 20000, 2000, 0, 10000, true },
-	{ "full of active files", 24000, 300, 2000, 20000, 0, 0, false },
-	{ "full of programs", 24000, 300, 1000, 1000, 0, 0, false },
-	{ "an eighth is free", 24000, 3001, 0, 0, 0, 0, true },
-	{ "less than an eighth is free", 24000, 3000, 0, 0, 0, 0, false },
-	{ "full of files that are being written", 24000, 300, 20000, 2000, 18000, 0, false },
-	{ "kept pages are gone", 24000, 300, 4000, 100, 0, 23000, false },
-	{ "small, with old files", 512, 30, 300, 50, 0, 0, true },
-	{ "small, the active list is longer", 512, 30, 150, 250, 0, 0, false },
-	{ "small, half and half", 2048, 50, 900, 900, 0, 0, true },
+	{ "just started", 24000, 22000, 500, 100, 0, 0, true, true },
+	{ "full of old files", 24000, 300, 20000, 2000, 0, 0, true, false },
+	{ "full of our own pages", 24000, 300, 20000, 2000, 0, 19000, false, false },
+	{ "half full of our own pages", 24000, 300, 20000, 2000, 0, 10000, true, false },
+	{ "full of active files", 24000, 300, 2000, 20000, 0, 0, false, false },
+	{ "full of programs", 24000, 300, 1000, 1000, 0, 0, false, false },
+	{ "an eighth is free", 24000, 3001, 0, 0, 0, 0, true, false },
+	{ "less than an eighth is free", 24000, 3000, 0, 0, 0, 0, false, false },
+	{ "full of files that are being written", 24000, 300, 20000, 2000, 18000, 0, false, false },
+	{ "kept pages are gone", 24000, 300, 4000, 100, 0, 23000, false, false },
+	{ "small, with old files", 512, 30, 300, 50, 0, 0, true, false },
+	{ "small, the active list is longer", 512, 30, 150, 250, 0, 0, false, false },
+	{ "small, half and half", 2048, 50, 900, 900, 0, 0, true, false },
+	{ "just started, with data that is kept", 24000, 22000, 2000, 100, 0, 2000, true, true },
+	{ "an eighth and 128 MiB are free", 24000, 3129, 0, 0, 0, 0, true, true },
+	{ "less than an eighth and 128 MiB is free", 24000, 3128, 0, 0, 0, 0, true, false },
+	{ "a group of 128 MiB that is empty", 128, 128, 0, 0, 0, 0, true, false },
 };
 
 static char *meminfo_of(const Machine *machine)
@@ -63,6 +68,9 @@ static void test_what_is_spare_on_each_machine(void)
 		g_assert_true(memory_state_parse(text, &state));
 		g_assert_true(spare_memory_allows(&state, machines[i].kept * MIB) ==
 			      machines[i].is_spare);
+		state.has_generations = true;
+		g_assert_true(spare_memory_allows(&state, machines[i].kept * MIB) ==
+			      machines[i].is_spare_with_generations);
 	}
 }
 
@@ -146,17 +154,22 @@ static void test_groups_of_version_1_count_too(void)
 }
 
 /* In a container the path is that of the host, and the mount point the container's group. */
+static void put_group(const Scratch *scratch)
+{
+	scratch_put(scratch, "proc/self/cgroup", "0::/docker/0123\n");
+	scratch_put(scratch, "sys/fs/cgroup/memory.max", "1048576\n");
+	scratch_put(scratch, "sys/fs/cgroup/memory.current", "1\n");
+	scratch_put(scratch, "sys/fs/cgroup/memory.stat",
+		    "inactive_file 4\nactive_file 3\nfile_dirty 0\nfile_writeback 0\n");
+}
+
 static void test_a_group_whose_path_is_not_there_is_that_of_the_mount_point(void)
 {
 	g_autoptr(Scratch) scratch = scratch_new();
 	g_autoptr(GArray) states = NULL;
 
 	put_machine(scratch);
-	scratch_put(scratch, "proc/self/cgroup", "0::/docker/0123\n");
-	scratch_put(scratch, "sys/fs/cgroup/memory.max", "1048576\n");
-	scratch_put(scratch, "sys/fs/cgroup/memory.current", "1\n");
-	scratch_put(scratch, "sys/fs/cgroup/memory.stat",
-		    "inactive_file 4\nactive_file 3\nfile_dirty 0\nfile_writeback 0\n");
+	put_group(scratch);
 
 	states = memory_states_read(scratch->path);
 	g_assert_cmpuint(states->len, ==, 2);
@@ -192,6 +205,32 @@ static void test_without_meminfo_the_nodes_are_summed(void)
 	g_assert_cmpuint(state->free_bytes, ==, 2 * MIB);
 	g_assert_cmpuint(state->inactive_bytes, ==, 400 << 10);
 	g_assert_cmpuint(state->unwritten_bytes, ==, 8 << 10);
+}
+
+static void assert_generations(const Scratch *scratch, bool expected)
+{
+	g_autoptr(GArray) states = memory_states_read(scratch->path);
+
+	g_assert_cmpuint(states->len, ==, 2);
+	for (guint i = 0; i < states->len; i++)
+		g_assert_true(g_array_index(states, MemoryState, i).has_generations == expected);
+}
+
+static void test_the_main_switch_of_generations_counts(void)
+{
+	g_autoptr(Scratch) scratch = scratch_new();
+
+	put_machine(scratch);
+	put_group(scratch);
+	assert_generations(scratch, false);
+	scratch_put(scratch, "sys/kernel/mm/lru_gen/enabled", "0x0007\n");
+	assert_generations(scratch, true);
+	scratch_put(scratch, "sys/kernel/mm/lru_gen/enabled", "0x0001\n");
+	assert_generations(scratch, true);
+	scratch_put(scratch, "sys/kernel/mm/lru_gen/enabled", "0x0006\n");
+	assert_generations(scratch, false);
+	scratch_put(scratch, "sys/kernel/mm/lru_gen/enabled", "0x0000\n");
+	assert_generations(scratch, false);
 }
 
 static void test_pressure_is_that_of_ten_seconds(void)
@@ -237,6 +276,8 @@ int main(int argc, char **argv)
 			test_a_group_whose_path_is_not_there_is_that_of_the_mount_point);
 	g_test_add_func("/spare-memory/without-meminfo-the-nodes-are-summed",
 			test_without_meminfo_the_nodes_are_summed);
+	g_test_add_func("/spare-memory/the-main-switch-of-generations-counts",
+			test_the_main_switch_of_generations_counts);
 	g_test_add_func("/spare-memory/pressure-is-that-of-ten-seconds",
 			test_pressure_is_that_of_ten_seconds);
 	g_test_add_func("/spare-memory/this-machine-tells-its-state",

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A pass with more threads does the same as with one, over the same filesystem and with the same store."""
 
+import contextlib
 import os
 import pathlib
 import re
@@ -13,7 +14,8 @@ import pytest
 import harness
 import oracle
 import subvolumes
-from content import noise, write_extent
+from content import noise, write_extent, write_twins
+from slow_disk import DiskUnavailable, little_memory
 
 sys.path.append(str(pathlib.Path(__file__).parents[2] / "bench"))
 import corpus  # noqa: E402 (the path is set above)
@@ -143,3 +145,25 @@ def test_a_reference_that_was_shared_is_a_source_for_other_threads(snapshots, ma
     subprocess.run(["strace", "-f", "-e", "trace=ioctl,close", "-o", tmp_path / "calls", *command], check=True,
                    env=dedupd.environment(), stdout=subprocess.DEVNULL)
     assert (sources_that_were_targets(tmp_path / "calls") > 0) == (threads > 1)
+
+
+@pytest.mark.parametrize("memory, at_most", [(None, 4), (300 * MIB, 2), (200 * MIB, 1)])
+def test_little_memory_has_few_threads(make_filesystem, make_dedupd, tmp_path, memory, at_most):
+    """Several threads would displace each other's pages; one is the worker itself."""
+    if not shutil.which("strace"):
+        pytest.skip("there is no strace")
+    filesystem = make_filesystem("xfs", 6 * CORPUS_BYTES)
+    write_twins(pathlib.Path(filesystem.mount_point), MIB, seed=1)
+    harness.settle(filesystem)
+    dedupd = make_dedupd(filesystem)
+    look = dedupd.command(find="read", dry_run=True)
+    command = ["strace", "-f", "-e", "trace=prctl", "-o", tmp_path / "calls", *look]
+    try:
+        with contextlib.nullcontext([]) if memory is None else little_memory(memory) as wrapper:
+            subprocess.run([*wrapper, *command], check=True, env=dedupd.environment(), stdout=subprocess.DEVNULL)
+    except DiskUnavailable as unavailable:
+        pytest.skip(str(unavailable))
+    sharers = (tmp_path / "calls").read_text().count('PR_SET_NAME, "sharer"')
+    most = min(at_most, len(os.sched_getaffinity(0)) + 1)
+    assert sharers == (most if most > 1 else 0)
+    assert harness.check_pass(dedupd).first.freed_bytes == MIB

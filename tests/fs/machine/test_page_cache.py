@@ -18,6 +18,7 @@ SIZE = 24 * MIB
 # What is read back is not waited for.
 RESTORE_SECONDS = 5
 LEFT_BYTES = 32 * MIB
+GENERATIONS = pathlib.Path("/sys/kernel/mm/lru_gen/enabled")
 
 
 @pytest.fixture(name="files")
@@ -209,6 +210,8 @@ def test_data_larger_than_memory_displaces_nothing_in_use(make_filesystem, make_
 
 def test_what_was_read_is_compared_from_memory_that_old_files_had(files, dedupd):
     """A hole fills the page cache like data, and is not read by the pass."""
+    if GENERATIONS.exists() and int(GENERATIONS.read_text(), 16) & 1:
+        pytest.skip("this kernel does not tell which files are old")
     old = files[0].parent / "old"
     with open(old, "wb") as file:
         file.truncate(200 * MIB)
