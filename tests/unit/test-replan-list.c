@@ -6,6 +6,7 @@
 #define BLOCK  4096
 #define BLOCKS UINT64_C(6400)
 #define EARLY  7 /* the id of an extent that lacks equals */
+#define EQUAL  9 /* of those that are pinned with it as a source */
 
 static void add(ReplanList *list, const Object *target, const ExtentPin *pin, const Run *run)
 {
@@ -20,7 +21,7 @@ static void add(ReplanList *list, const Object *target, const ExtentPin *pin, co
 static void pin_equal(ReplanList *list, uint32_t source, uint64_t address, uint64_t first,
 		      uint64_t end)
 {
-	const Object target = { .id = 9, .inode = address, .size_bytes = BLOCKS * BLOCK };
+	const Object target = { .id = EQUAL, .inode = address, .size_bytes = BLOCKS * BLOCK };
 	const ExtentPin pin = { .cause = PIN_PIECES };
 	const Run run = { .source = source, .source_block = first, .blocks = end - first };
 
@@ -178,6 +179,25 @@ static void test_a_run_may_end_behind_the_extent(void)
 	g_assert_true(is_early(list));
 }
 
+static bool is_needed(ReplanList *list, uint32_t id)
+{
+	return replan_list_is_needed(list, find(list, id));
+}
+
+static void test_equals_are_needed_by_an_early_extent_only(void)
+{
+	g_autoptr(ReplanList) list = replan_list_new();
+
+	pin(list, 4096, 0, BLOCKS / 2);
+	g_assert_false(is_needed(list, EARLY));
+	pin_lacking(list, BLOCKS);
+	pin(list, 4096, 0, BLOCKS / 2);
+	g_assert_false(is_needed(list, EQUAL));
+	pin(list, 8192, BLOCKS / 2, BLOCKS);
+	g_assert_true(is_needed(list, EQUAL));
+	g_assert_false(is_needed(list, EARLY));
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -195,5 +215,7 @@ int main(int argc, char **argv)
 			test_a_short_extent_has_several_samples_per_block);
 	g_test_add_func("/replan-list/a-run-may-end-behind-the-extent",
 			test_a_run_may_end_behind_the_extent);
+	g_test_add_func("/replan-list/equals-are-needed-by-an-early-extent-only",
+			test_equals_are_needed_by_an_early_extent_only);
 	return g_test_run();
 }

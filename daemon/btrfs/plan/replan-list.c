@@ -67,7 +67,7 @@ static uint64_t low_bits(uint64_t n)
 }
 
 /* Add the source of @run, which belongs to the pinned extent at @address. */
-static void add_source(ReplanList *list, const Run *run, uint64_t address)
+static const ReplanEntry *add_source(ReplanList *list, const Run *run, uint64_t address)
 {
 	ReplanEntry *entry = entry_of(list, run->source);
 	uint64_t end = run->source_block + run->blocks;
@@ -76,6 +76,25 @@ static void add_source(ReplanList *list, const Run *run, uint64_t address)
 	if (entry->blocks > 0)
 		entry->samples |= low_bits(first_sample(end, entry->blocks)) &
 				  ~low_bits(first_sample(run->source_block, entry->blocks));
+	return entry;
+}
+
+/* Add the sources of @runs; returns the one that lacked equals and has the longest of these, or 0. */
+static uint32_t add_sources(ReplanList *list, const GArray *runs, uint64_t address)
+{
+	uint64_t longest = 0;
+	uint32_t helped = 0;
+
+	for (guint i = 0; i < runs->len; i++) {
+		const Run *run = &g_array_index(runs, Run, i);
+
+		if (add_source(list, run, address)->blocks == 0 || run->blocks <= longest)
+			continue;
+		longest = run->blocks;
+		helped = run->source;
+	}
+
+	return helped;
 }
 
 /* Equals that were pinned before do not count. */
@@ -90,8 +109,10 @@ static void note_lacking(ReplanList *list, const Object *target, uint32_t block_
 void replan_list_add_pinned(ReplanList *list, const Object *target, const ExtentPin *pin,
 			    const GArray *runs, uint32_t block_bytes)
 {
-	for (guint i = 0; i < runs->len; i++)
-		add_source(list, &g_array_index(runs, Run, i), target->inode);
+	uint32_t helped = add_sources(list, runs, target->inode);
+
+	if (helped != 0)
+		entry_of(list, target->id)->helped = helped;
 	if (pin->cause == PIN_UNCOVERED && pin->uncovered_bytes > target->size_bytes / 4)
 		note_lacking(list, target, block_bytes);
 }
@@ -99,6 +120,14 @@ void replan_list_add_pinned(ReplanList *list, const Object *target, const Extent
 bool replan_entry_is_early(const ReplanEntry *entry)
 {
 	return __builtin_popcountll(entry->samples) >= SAMPLES_EARLY;
+}
+
+bool replan_list_is_needed(const ReplanList *list, const ReplanEntry *entry)
+{
+	const ReplanEntry *helped =
+		g_hash_table_lookup(list->entries, GUINT_TO_POINTER(entry->helped));
+
+	return entry->helped != 0 && helped && replan_entry_is_early(helped);
 }
 
 void replan_list_iterate(ReplanList *list, GHashTableIter *iterator)

@@ -24,6 +24,7 @@ typedef struct {
 	uint64_t marks;   /* one of 64 bits per extent, so some extents have the same */
 	uint64_t blocks;  /* of a target that was pinned because it lacked equals; 0: it was not */
 	uint64_t samples; /* a bit per sampled block that extents pinned later have */
+	uint32_t helped;  /* the id of such a target, if it is itself one of these; or 0 */
 } ReplanEntry;
 
 ReplanList *replan_list_new(void);
@@ -41,6 +42,9 @@ void replan_list_add_pinned(ReplanList *list, const Object *target, const Extent
 
 /* Whether @entry was pinned too early: extents pinned later have at least three quarters of it. */
 bool replan_entry_is_early(const ReplanEntry *entry);
+
+/* Whether @entry has data of a target that was pinned too early, so it should stay until that is planned. */
+bool replan_list_is_needed(const ReplanList *list, const ReplanEntry *entry);
 
 /* Go through all: GPOINTER_TO_UINT() of a key is an id, and its value points to a ReplanEntry. */
 void replan_list_iterate(ReplanList *list, GHashTableIter *iterator);

@@ -193,6 +193,18 @@ static bool had_few_sources(const ExtentRounds *rounds, const Object *source, bo
 	return true;
 }
 
+/* Plan @source once more; @may_wait: if an earlier one needs its data, after that. */
+static void turn(ExtentRounds *rounds, const Object *source, const ReplanEntry *entry,
+		 bool may_wait)
+{
+	Pass *pass = rounds->pass;
+
+	if (may_wait && replan_list_is_needed(rounds->round.replan, entry))
+		pinned_extents_turn_later(pass->btrfs.pinned, source->inode, entry->marks);
+	else if (pinned_extents_turn(pass->btrfs.pinned, source->inode, entry->marks))
+		pass->btrfs.n_turned++;
+}
+
 /*
  * After all else was shared, plan sources of pinned extents once more.  Some were no targets: earlier passes settled
  * them, or others were shared with them.  Others were targets too early.  An extent that snapshots hold has no
@@ -204,11 +216,13 @@ static bool turn_sources(ExtentRounds *rounds, GError **error)
 	GHashTableIter iterator;
 	gpointer id, value;
 
+	pass->btrfs.n_turned += pinned_extents_turn_waiting(pass->btrfs.pinned);
 	replan_list_iterate(rounds->round.replan, &iterator);
 	while (may_share_more(pass) && g_hash_table_iter_next(&iterator, &id, &value)) {
 		unsigned facts = object_table_facts(rounds->table, GPOINTER_TO_UINT(id));
 		const ReplanEntry *entry = value;
-		bool found, is_early = replan_entry_is_early(entry);
+		bool is_early = replan_entry_is_early(entry);
+		bool found, may = is_early || !(facts & FACT_PINNED);
 		Object source;
 
 		if ((!is_early && !(facts & (FACT_SETTLED | FACT_LOCKED))) ||
@@ -219,12 +233,10 @@ static bool turn_sources(ExtentRounds *rounds, GError **error)
 			return false;
 		if (!found || source.state != OBJECT_DONE)
 			continue;
-		if (facts & FACT_PINNED && !is_early &&
-		    !had_few_sources(rounds, &source, &is_early, error))
+		if (!may && !had_few_sources(rounds, &source, &may, error))
 			return false;
-		if ((!(facts & FACT_PINNED) || is_early) &&
-		    pinned_extents_turn(pass->btrfs.pinned, source.inode, entry->marks))
-			pass->btrfs.n_turned++;
+		if (may)
+			turn(rounds, &source, entry, facts & FACT_PINNED && !is_early);
 	}
 
 	return true;
