@@ -15,7 +15,7 @@
  * A target may be pinned too early: equals that it lacks are pinned later, so they stay and may be its sources.  For
  * such a target the list samples which part of it they have.
  *
- * Memory: about 100 bytes per extent.
+ * Memory: about 80 bytes per extent.
  * Thread: the filesystem's worker.
  */
 typedef struct ReplanList ReplanList;
