@@ -25,6 +25,7 @@ struct PinnedExtents {
 	BtrfsTree *tree;
 	GHashTable *over;   /* addresses */
 	GHashTable *turned; /* address -> marks of others (uint64_t), of this pass */
+	GHashTable *later;  /* the same of those that wait */
 	PinnedExtent next;  /* the first at the address seen last, or behind it */
 	bool has_next;
 	bool is_begun;  /* one was seen since they were renewed */
@@ -41,6 +42,7 @@ PinnedExtents *pinned_extents_new(Pass *pass)
 	pinned->tree = btrfs_tree_new(BTRFS_TREE_BUFFER_BYTES);
 	pinned->over = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
 	pinned->turned = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, g_free);
+	pinned->later = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, g_free);
 	return pinned;
 }
 
@@ -53,6 +55,7 @@ void pinned_extents_free(PinnedExtents *pinned)
 	btrfs_tree_free(pinned->tree);
 	g_hash_table_unref(pinned->over);
 	g_hash_table_unref(pinned->turned);
+	g_hash_table_unref(pinned->later);
 	g_free(pinned);
 }
 
@@ -77,6 +80,28 @@ bool pinned_extents_turn(PinnedExtents *pinned, uint64_t address, uint64_t other
 	*known |= others;
 	pinned_extents_reopen(pinned, address);
 	return true;
+}
+
+void pinned_extents_turn_later(PinnedExtents *pinned, uint64_t address, uint64_t others)
+{
+	if (g_hash_table_size(pinned->later) < TURNED_MAX)
+		g_hash_table_insert(pinned->later, g_memdup2(&address, sizeof(address)),
+				    g_memdup2(&others, sizeof(others)));
+}
+
+uint64_t pinned_extents_turn_waiting(PinnedExtents *pinned)
+{
+	GHashTableIter iterator;
+	gpointer address, others;
+	uint64_t n = 0;
+
+	g_hash_table_iter_init(&iterator, pinned->later);
+	while (g_hash_table_iter_next(&iterator, &address, &others))
+		n += pinned_extents_turn(pinned, *(const uint64_t *)address,
+					 *(const uint64_t *)others);
+
+	g_hash_table_remove_all(pinned->later);
+	return n;
 }
 
 bool pinned_extents_was_turned(const PinnedExtents *pinned, uint64_t address)

@@ -47,6 +47,15 @@ void pinned_extents_reopen(PinnedExtents *pinned, uint64_t address);
  */
 bool pinned_extents_turn(PinnedExtents *pinned, uint64_t address, uint64_t others);
 
+/*
+ * Turn the extent at @address when pinned_extents_turn_waiting() is called next.  Extents that are turned now may need
+ * it as a source until then.
+ */
+void pinned_extents_turn_later(PinnedExtents *pinned, uint64_t address, uint64_t others);
+
+/* Turn the extents that were left for later; returns the number of those that are planned again. */
+uint64_t pinned_extents_turn_waiting(PinnedExtents *pinned);
+
 /* Whether pinned_extents_turn() was called for the extent at @address. */
 bool pinned_extents_was_turned(const PinnedExtents *pinned, uint64_t address);
 

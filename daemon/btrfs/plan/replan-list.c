@@ -1,15 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/btrfs/plan/replan-list.h"
 
+#include "common/content/run.h"
+
+#define SAMPLES UINT64_C(64)
+
+/* An early target has equals for at least so many samples, three quarters. */
+#define SAMPLES_EARLY 48
+
 struct ReplanList {
-	GHashTable *marks; /* id -> uint64_t */
+	GHashTable *entries; /* id -> ReplanEntry */
 };
 
 ReplanList *replan_list_new(void)
 {
 	ReplanList *list = g_new0(ReplanList, 1);
 
-	list->marks = g_hash_table_new_full(NULL, NULL, NULL, g_free);
+	list->entries = g_hash_table_new_full(NULL, NULL, NULL, g_free);
 	return list;
 }
 
@@ -18,7 +25,7 @@ void replan_list_free(ReplanList *list)
 	if (!list)
 		return;
 
-	g_hash_table_unref(list->marks);
+	g_hash_table_unref(list->entries);
 	g_free(list);
 }
 
@@ -28,18 +35,102 @@ static uint64_t mark_of(uint64_t address)
 	return UINT64_C(1) << (address * UINT64_C(0x9e3779b97f4a7c15) >> 58);
 }
 
+static ReplanEntry *entry_of(ReplanList *list, uint32_t id)
+{
+	ReplanEntry *entry = g_hash_table_lookup(list->entries, GUINT_TO_POINTER(id));
+
+	if (!entry) {
+		entry = g_new0(ReplanEntry, 1);
+		g_hash_table_insert(list->entries, GUINT_TO_POINTER(id), entry);
+	}
+	return entry;
+}
+
 void replan_list_add(ReplanList *list, uint32_t id, uint64_t address)
 {
-	uint64_t *marks = g_hash_table_lookup(list->marks, GUINT_TO_POINTER(id));
+	entry_of(list, id)->marks |= mark_of(address);
+}
 
-	if (!marks) {
-		marks = g_new0(uint64_t, 1);
-		g_hash_table_insert(list->marks, GUINT_TO_POINTER(id), marks);
+/* The first sample at or after @block, of an extent of @blocks: each lies in the middle of its part. */
+static uint64_t first_sample(uint64_t block, uint64_t blocks)
+{
+	/* Sample i is the block (2 * i + 1) * blocks / (2 * SAMPLES). */
+	uint64_t twice = (block * 2 * SAMPLES + blocks - 1) / blocks;
+
+	return MIN(twice / 2, SAMPLES);
+}
+
+/* The lowest @n bits. */
+static uint64_t low_bits(uint64_t n)
+{
+	return n >= 64 ? UINT64_MAX : (UINT64_C(1) << n) - 1;
+}
+
+/* Add the source of @run, which belongs to the pinned extent at @address. */
+static const ReplanEntry *add_source(ReplanList *list, const Run *run, uint64_t address)
+{
+	ReplanEntry *entry = entry_of(list, run->source);
+	uint64_t end = run->source_block + run->blocks;
+
+	entry->marks |= mark_of(address);
+	if (entry->blocks > 0)
+		entry->samples |= low_bits(first_sample(end, entry->blocks)) &
+				  ~low_bits(first_sample(run->source_block, entry->blocks));
+	return entry;
+}
+
+/* Add the sources of @runs; returns the one that lacked equals and has the longest of these, or 0. */
+static uint32_t add_sources(ReplanList *list, const GArray *runs, uint64_t address)
+{
+	uint64_t longest = 0;
+	uint32_t helped = 0;
+
+	for (guint i = 0; i < runs->len; i++) {
+		const Run *run = &g_array_index(runs, Run, i);
+
+		if (add_source(list, run, address)->blocks == 0 || run->blocks <= longest)
+			continue;
+		longest = run->blocks;
+		helped = run->source;
 	}
-	*marks |= mark_of(address);
+
+	return helped;
+}
+
+/* Equals that were pinned before do not count. */
+static void note_lacking(ReplanList *list, const Object *target, uint32_t block_bytes)
+{
+	ReplanEntry *entry = entry_of(list, target->id);
+
+	entry->blocks = target->size_bytes / block_bytes;
+	entry->samples = 0;
+}
+
+void replan_list_add_pinned(ReplanList *list, const Object *target, const ExtentPin *pin,
+			    const GArray *runs, uint32_t block_bytes)
+{
+	uint32_t helped = add_sources(list, runs, target->inode);
+
+	if (helped != 0)
+		entry_of(list, target->id)->helped = helped;
+	if (pin->cause == PIN_UNCOVERED && pin->uncovered_bytes > target->size_bytes / 4)
+		note_lacking(list, target, block_bytes);
+}
+
+bool replan_entry_is_early(const ReplanEntry *entry)
+{
+	return __builtin_popcountll(entry->samples) >= SAMPLES_EARLY;
+}
+
+bool replan_list_is_needed(const ReplanList *list, const ReplanEntry *entry)
+{
+	const ReplanEntry *helped =
+		g_hash_table_lookup(list->entries, GUINT_TO_POINTER(entry->helped));
+
+	return entry->helped != 0 && helped && replan_entry_is_early(helped);
 }
 
 void replan_list_iterate(ReplanList *list, GHashTableIter *iterator)
 {
-	g_hash_table_iter_init(iterator, list->marks);
+	g_hash_table_iter_init(iterator, list->entries);
 }

@@ -1,18 +1,31 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #pragma once
 
+#include "daemon/btrfs/pinned/extent-pin.h"
+#include "hashstore/objects/objects.h"
+
 #include <glib.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 /*
  * ReplanList - extents to plan once more, by id: sources of pinned extents, and targets that had to stay.  Each has
  * marks of the extents that it may help.
  *
- * A mark is one of 64 bits, so some extents have the same.
+ * A target may be pinned too early: equals that it lacks are pinned later, so they stay and may be its sources.  For
+ * such a target the list samples which part of it they have.
  *
+ * Memory: about 80 bytes per extent.
  * Thread: the filesystem's worker.
  */
 typedef struct ReplanList ReplanList;
+
+typedef struct {
+	uint64_t marks;   /* one of 64 bits per extent, so some extents have the same */
+	uint64_t blocks;  /* of a target that was pinned because it lacked equals; 0: it was not */
+	uint64_t samples; /* a bit per sampled block that extents pinned later have */
+	uint32_t helped;  /* the id of such a target, if it is itself one of these; or 0 */
+} ReplanEntry;
 
 ReplanList *replan_list_new(void);
 void replan_list_free(ReplanList *list);
@@ -20,7 +33,20 @@ void replan_list_free(ReplanList *list);
 /* Plan the extent @id once more because of the one at @address. */
 void replan_list_add(ReplanList *list, uint32_t id, uint64_t address);
 
-/* Go through all: GPOINTER_TO_UINT() of a key is an id, and its value points to the marks (uint64_t). */
+/*
+ * @target is pinned by @pin: plan the sources of its @runs (of Run) once more.  Plan it once more itself if it lacks
+ * more than a quarter, too much for a copy, and turns out to be early.
+ */
+void replan_list_add_pinned(ReplanList *list, const Object *target, const ExtentPin *pin,
+			    const GArray *runs, uint32_t block_bytes);
+
+/* Whether @entry was pinned too early: extents pinned later have at least three quarters of it. */
+bool replan_entry_is_early(const ReplanEntry *entry);
+
+/* Whether @entry has data of a target that was pinned too early, so it should stay until that is planned. */
+bool replan_list_is_needed(const ReplanList *list, const ReplanEntry *entry);
+
+/* Go through all: GPOINTER_TO_UINT() of a key is an id, and its value points to a ReplanEntry. */
 void replan_list_iterate(ReplanList *list, GHashTableIter *iterator);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(ReplanList, replan_list_free)

@@ -178,7 +178,8 @@ static bool second_round(ExtentRounds *rounds, GError **error)
  * Whether @source was a target before its equals were pinned, and others were shared with it.  With these as
  * sources it might have fewer pieces.
  */
-static bool was_early(const ExtentRounds *rounds, const Object *source, bool *ret, GError **error)
+static bool had_few_sources(const ExtentRounds *rounds, const Object *source, bool *ret,
+			    GError **error)
 {
 	PinnedExtent known;
 	bool found;
@@ -192,23 +193,39 @@ static bool was_early(const ExtentRounds *rounds, const Object *source, bool *re
 	return true;
 }
 
+/* Plan @source once more; @may_wait: if an earlier one needs its data, after that. */
+static void turn(ExtentRounds *rounds, const Object *source, const ReplanEntry *entry,
+		 bool may_wait)
+{
+	Pass *pass = rounds->pass;
+
+	if (may_wait && replan_list_is_needed(rounds->round.replan, entry))
+		pinned_extents_turn_later(pass->btrfs.pinned, source->inode, entry->marks);
+	else if (pinned_extents_turn(pass->btrfs.pinned, source->inode, entry->marks))
+		pass->btrfs.n_turned++;
+}
+
 /*
- * After all else was shared, plan sources of pinned extents once more that were no targets: earlier passes settled
- * them, or others were shared with them.  An extent that snapshots hold has no writable reference left to share away.
+ * After all else was shared, plan sources of pinned extents once more.  Some were no targets: earlier passes settled
+ * them, or others were shared with them.  Others were targets too early.  An extent that snapshots hold has no
+ * writable reference left to share away.
  */
 static bool turn_sources(ExtentRounds *rounds, GError **error)
 {
 	Pass *pass = rounds->pass;
 	GHashTableIter iterator;
-	gpointer id, marks;
+	gpointer id, value;
 
+	pass->btrfs.n_turned += pinned_extents_turn_waiting(pass->btrfs.pinned);
 	replan_list_iterate(rounds->round.replan, &iterator);
-	while (may_share_more(pass) && g_hash_table_iter_next(&iterator, &id, &marks)) {
+	while (may_share_more(pass) && g_hash_table_iter_next(&iterator, &id, &value)) {
 		unsigned facts = object_table_facts(rounds->table, GPOINTER_TO_UINT(id));
+		const ReplanEntry *entry = value;
+		bool is_early = replan_entry_is_early(entry);
+		bool found, may = is_early || !(facts & FACT_PINNED);
 		Object source;
-		bool found, is_early = false;
 
-		if (!(facts & (FACT_SETTLED | FACT_LOCKED)) ||
+		if ((!is_early && !(facts & (FACT_SETTLED | FACT_LOCKED))) ||
 		    facts & (FACT_MOVED | FACT_BARRED | FACT_AWAY | FACT_OUTSIDE | FACT_HELD) ||
 		    !object_table_is_extent(GPOINTER_TO_UINT(id), rounds->table))
 			continue;
@@ -216,11 +233,10 @@ static bool turn_sources(ExtentRounds *rounds, GError **error)
 			return false;
 		if (!found || source.state != OBJECT_DONE)
 			continue;
-		if (facts & FACT_PINNED && !was_early(rounds, &source, &is_early, error))
+		if (!may && !had_few_sources(rounds, &source, &may, error))
 			return false;
-		if ((!(facts & FACT_PINNED) || is_early) &&
-		    pinned_extents_turn(pass->btrfs.pinned, source.inode, *(const uint64_t *)marks))
-			pass->btrfs.n_turned++;
+		if (may)
+			turn(rounds, &source, entry, facts & FACT_PINNED && !is_early);
 	}
 
 	return true;

@@ -172,10 +172,8 @@ static bool pin(ExtentSharer *sharer, const Object *target, SkipReason reason, G
 		object_table_add_fact(sharer->table, target->id,
 				      skip_may_pass(reason) ? FACT_MOVED : FACT_PINNED);
 		sharer->round->n_pinned++;
-		/* The target's data may be what its sources lack. */
-		for (guint i = 0; i < sharer->runs->len; i++)
-			replan_list_add(sharer->round->replan,
-					g_array_index(sharer->runs, Run, i).source, target->inode);
+		replan_list_add_pinned(sharer->round->replan, target, why, sharer->runs,
+				       sharer->pass->block_bytes);
 	}
 	if (is_searched)
 		return true;

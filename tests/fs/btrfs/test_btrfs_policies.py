@@ -252,9 +252,8 @@ def test_what_extents_without_checksums_have_alone_is_written_anew(tree, dedupd)
     assert done.first.rewritten == {"bytes": 3 * BLOCK, "extents": 1}
 
 
-def write_images(tree, write_one):
+def write_images(tree, write_one, data):
     """An image in one extent and in many, and copies that were written to, each in too many pieces to go."""
-    data = noise(1, 8 * MIB)
     write_one(tree / "image", data)
     for copy in range(3):
         changed = bytearray(data)
@@ -267,7 +266,7 @@ def write_images(tree, write_one):
 
 @pytest.mark.parametrize("write_one", [write_extent, write_no_cow])
 def test_an_image_goes_of_which_copies_have_all_in_few_pieces(tree, dedupd, write_one):
-    write_images(tree, write_one)
+    write_images(tree, write_one, noise(1, 8 * MIB))
 
     done = check(dedupd, no_data_cow="share")
 
@@ -275,6 +274,27 @@ def test_an_image_goes_of_which_copies_have_all_in_few_pieces(tree, dedupd, writ
     assert done.first.rewritten["bytes"] <= 8 * BLOCK
     assert done.freed_bytes == 16 * MIB - done.first.rewritten["bytes"]
     assert done.first.skipped.keys() == {"pieces"}
+
+
+@pytest.mark.parametrize("parts_of_copies", [False, True])
+def test_an_image_goes_that_was_planned_before_its_copies(tree, filesystem, dedupd, parts_of_copies):
+    """Something in common with a file that stays makes it a target.  The copies that have the rest come later.
+
+    If others are shared with the copies, these are planned once more, but not before the image went.
+    """
+    data = noise(1, 8 * MIB)
+    write_extent(tree / "other", data[:MIB] + noise(2, 8 * MIB))
+    content.clone(tree / "other", tree / "clone")
+    settle(filesystem)
+    write_images(tree, write_extent, data)
+    parts = 3 if parts_of_copies else 0
+    for number in range(parts):
+        write_extent(tree / f"part-of-{number}", (tree / f"copy-{number}").read_bytes()[4 * MIB:5 * MIB])
+
+    done = check(dedupd)
+
+    assert done.first.rewritten["bytes"] <= 8 * BLOCK
+    assert done.freed_bytes == (16 + parts) * MIB - done.first.rewritten["bytes"]
 
 
 def test_a_file_that_was_overwritten_in_place_is_found_equal_anew(tree, dedupd):
