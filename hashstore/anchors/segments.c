@@ -61,7 +61,8 @@ bool hash_store_put_anchor(HashStore *store, const Anchor *anchor, GError **erro
 		store->anchors = g_malloc(store->memory_bytes);
 		store->n_anchors = 0;
 	}
-	store->anchors[store->n_anchors++] = *anchor;
+	store->anchors[store->n_anchors] = *anchor;
+	store->anchors[store->n_anchors++].digest = anchor_digest(anchor->digest);
 	if (G_LIKELY(store->n_anchors < store->memory_bytes / sizeof(Anchor)))
 		return true;
 
@@ -219,6 +220,29 @@ static bool drop_dead(HashStore *store, GPtrArray *segments, const Liveness *liv
 	return true;
 }
 
+/* Rewrite a segment of an older store, which then is smaller; one in a pass, as each may be most of the store. */
+static bool pack_plain(HashStore *store, GPtrArray *segments, const Liveness *liveness,
+		       GError **error)
+{
+	for (guint i = 0; i < segments->len; i++) {
+		g_autoptr(GPtrArray) one = g_ptr_array_new();
+		bool is_plain;
+
+		if (!segment_is_plain(store->database, segments->pdata[i], &is_plain, error))
+			return false;
+		if (!is_plain)
+			continue;
+
+		g_ptr_array_add(one, segments->pdata[i]);
+		if (!segment_rewrite(store, one, liveness, true, error))
+			return false;
+		g_ptr_array_remove_index(segments, i);
+		return true;
+	}
+
+	return true;
+}
+
 /* Give back pages that merges left free, unless the next passes will soon need them. */
 static bool shrink_file(HashStore *store, GError **error)
 {
@@ -265,7 +289,8 @@ static bool settle_segments(HashStore *store, const Liveness *liveness, bool is_
 		g_ptr_array_remove_range(segments, 0, small->len);
 	}
 
-	return (!is_thorough || drop_dead(store, segments, liveness, error)) &&
+	return pack_plain(store, segments, liveness, error) &&
+	       (!is_thorough || drop_dead(store, segments, liveness, error)) &&
 	       shrink_file(store, error);
 }
 

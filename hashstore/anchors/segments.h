@@ -13,13 +13,15 @@
  * until the next one is twice as large as they are together.  So an anchor of a small daily pass is written about 4
  * times in a year, and a look-up meets few segments.
  *
+ * Each pass also rewrites one segment that an earlier version of the store wrote, which takes more space.
+ *
  * A merge reads and deletes its sources page by page, so it needs no additional space.  It has a transaction
  * of its own, which is rolled back after a request to stop.
  *
  * Thread: the filesystem's worker.
  */
 
-/* Store @anchor.  The row of its object may follow later in the same commit. */
+/* Store @anchor, with anchor_digest() of its digest.  The row of its object may follow later in the same commit. */
 bool hash_store_put_anchor(HashStore *store, const Anchor *anchor, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
 
