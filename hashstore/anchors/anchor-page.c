@@ -128,10 +128,10 @@ static size_t choose_packing(const AnchorPage *page, Packing *ret)
 	ret->object_bits = bits_of(page->max_object - page->min_object);
 	ret->short_bits = page->short_bits;
 
-	return HEADER_BYTES + (n * (ret->low_bits + 1 + ret->object_bits) +
-			       (size_t)(range >> ret->low_bits) +
-			       block_cost(page, ret->short_bits) + 7) /
-				      8;
+	return HEADER_BYTES +
+	       (n * (ret->low_bits + 1 + ret->object_bits) + (size_t)(range >> ret->low_bits) +
+		block_cost(page, ret->short_bits) + 7) /
+		       8;
 }
 
 static bool fits(AnchorPage *page)
@@ -284,8 +284,8 @@ static inline bool read_unary(Reader *reader, uint64_t *ret)
 	size_t begin = reader->at;
 
 	while (reader->at < reader->end) {
-		uint64_t bits = load(reader->bytes + reader->at / 8) >> reader->at % 8 &
-				ones(LOAD_BITS);
+		uint64_t bits =
+			load(reader->bytes + reader->at / 8) >> reader->at % 8 & ones(LOAD_BITS);
 
 		if (bits != 0) {
 			reader->at += (unsigned)__builtin_ctzll(bits);
@@ -344,8 +344,7 @@ static bool read_entries(Reader *reader, const Packing *packing, Anchor *ret, un
 		ret[i].digest = packing->digest +
 				((high << packing->low_bits | read_long(reader, packing->low_bits))
 				 << packing->shift);
-		ret[i].object =
-			packing->object + (uint32_t)read_bits(reader, packing->object_bits);
+		ret[i].object = packing->object + (uint32_t)read_bits(reader, packing->object_bits);
 		if (reader->at > reader->end || !read_block(reader, packing->short_bits, &block) ||
 		    ret[i].digest < last)
 			return false;

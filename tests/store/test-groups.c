@@ -55,11 +55,12 @@ static uint32_t new_object(Oracle *oracle)
 
 static void put(Oracle *oracle, uint64_t digest, uint32_t object, uint32_t block)
 {
-	const Anchor anchor = { .digest = digest, .object = object, .block = block };
+	Anchor anchor = { .digest = digest, .object = object, .block = block };
 	GError *error = NULL;
 
 	g_assert_true(hash_store_put_anchor(oracle->store, &anchor, &error));
 	g_assert_no_error(error);
+	anchor.digest = anchor_digest(digest);
 	g_array_append_val(oracle->anchors, anchor);
 }
 
