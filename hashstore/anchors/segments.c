@@ -7,7 +7,7 @@
 #include "hashstore/database/store-transaction.h"
 
 #define UNSETTLED_MAX 64
-#define SETTLED_MAX   8
+#define SETTLED_MAX   16
 
 /*
  * A segment is left out of a merge if it has this many times the anchors of all smaller ones together: for those that

@@ -9,8 +9,8 @@
  *
  * A pass collects anchors in memory.  It writes them as a segment when the memory is full, and at each commit.
  * If there are too many, those of similar size are merged.  At the end of a pass, its own segments of similar size
- * are merged.  Those of earlier passes stay as they are until there are more than 8.  Then the smallest are merged,
- * until the next one is twice as large as they are together.  So an anchor of a small daily pass is written about 4
+ * are merged.  Those of earlier passes stay as they are until there are more than 16.  Then the smallest are merged,
+ * until the next one is twice as large as they are together.  So an anchor of a small daily pass is written 3 to 4
  * times in a year, and a look-up meets few segments.
  *
  * Each pass also rewrites one segment that an earlier version of the store wrote, which takes more space.
@@ -39,7 +39,7 @@ bool hash_store_flush_anchors(HashStore *store, GError **error) G_GNUC_WARN_UNUS
 bool hash_store_commit(HashStore *store, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
 /*
- * End a complete pass: commit, settle all objects, and merge segments by the size rule, so that at most 8
+ * End a complete pass: commit, settle all objects, and merge segments by the size rule, so that at most 16
  * stay.  Entries of objects for which @is_live returns false are dropped.  The next commit commits this.
  *
  * After a request to stop nothing is settled and no segment changes: see hash_store_settled_below().

@@ -240,7 +240,7 @@ static void check_passes(const int *sizes, size_t n_sizes, uint64_t range)
 		kill_some(oracle, hash_store_next_object(oracle->store), 20);
 		check_groups(oracle);
 		settle(oracle);
-		g_assert_cmpuint(count_segments(oracle, &n_anchors), <=, 8);
+		g_assert_cmpuint(count_segments(oracle, &n_anchors), <=, 16);
 		g_assert_cmpuint(check_groups(oracle), ==, 0);
 	}
 
@@ -439,11 +439,11 @@ static void test_many_commits_leave_few_segments(void)
 	}
 	g_assert_cmpuint(check_groups(oracle), >, 0);
 	settle(oracle);
-	g_assert_cmpuint(count_segments(oracle, &n_anchors), <=, 8);
+	g_assert_cmpuint(count_segments(oracle, &n_anchors), <=, 16);
 	for (int i = 0; i < 100; i++) {
 		put_random(oracle, 1u << (i % 12), 20000);
 		settle(oracle);
-		g_assert_cmpuint(count_segments(oracle, &n_anchors), <=, 8);
+		g_assert_cmpuint(count_segments(oracle, &n_anchors), <=, 16);
 	}
 	g_assert_true(hash_store_unsettle(oracle->store, NULL));
 	commit(oracle);
@@ -459,7 +459,7 @@ static void test_segments_of_earlier_passes_wait_until_there_are_too_many(void)
 
 	put_random(oracle, 20000, INT32_MAX);
 	settle(oracle);
-	for (uint32_t n = 2; n <= 8; n++) {
+	for (uint32_t n = 2; n <= 16; n++) {
 		put_random(oracle, 100, INT32_MAX);
 		settle(oracle);
 		g_assert_cmpuint(count_segments(oracle, &n_anchors), ==, n);
