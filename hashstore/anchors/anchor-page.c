@@ -85,33 +85,42 @@ void anchor_page_begin(AnchorPage *page)
 	page->min_object = UINT32_MAX;
 	page->max_object = 0;
 	memset(page->n_blocks, 0, sizeof(page->n_blocks));
+	page->short_bits = 0;
+	page->blocks_cost = 0;
 }
 
-/* The bits of all blocks, if short ones have @short_bits. */
-static size_t block_cost(const AnchorPage *page, unsigned short_bits)
+/* The bits that a block of @bits takes, if short ones have @short_bits. */
+static inline unsigned block_cost(unsigned bits, unsigned short_bits)
 {
-	size_t cost = 0;
-
-	for (unsigned bits = 0; bits <= ANCHOR_PAGE_BLOCK_BITS; bits++)
-		cost += page->n_blocks[bits] *
-			(bits <= short_bits ? 1 + short_bits : 2 * (size_t)bits - short_bits);
-
-	return cost;
+	return bits <= short_bits ? 1 + short_bits : 2 * bits - short_bits;
 }
 
 /* Choose the number of bits for which blocks are smallest. */
 static void choose_short_bits(AnchorPage *page)
 {
-	size_t least = SIZE_MAX;
+	page->blocks_cost = UINT32_MAX;
+	for (unsigned short_bits = 0; short_bits <= ANCHOR_PAGE_BLOCK_BITS; short_bits++) {
+		uint32_t cost = 0;
 
-	for (unsigned bits = 0; bits <= ANCHOR_PAGE_BLOCK_BITS; bits++) {
-		size_t cost = block_cost(page, bits);
-
-		if (cost < least) {
-			least = cost;
-			page->short_bits = bits;
+		for (unsigned bits = 0; bits <= ANCHOR_PAGE_BLOCK_BITS; bits++)
+			cost += page->n_blocks[bits] * block_cost(bits, short_bits);
+		if (cost < page->blocks_cost) {
+			page->blocks_cost = cost;
+			page->short_bits = short_bits;
 		}
 	}
+}
+
+/* The logarithm of @range / @n, rounded down; 0 if it is less. */
+static inline unsigned choose_low_bits(uint64_t range, size_t n)
+{
+	unsigned bits;
+
+	if (range < n)
+		return 0;
+	bits = bits_of(range) - bits_of(n);
+
+	return range >> bits < n ? bits - 1 : bits;
 }
 
 /* The smallest packing of the entries, given the bits of short blocks.  Returns its bytes. */
@@ -124,14 +133,13 @@ static size_t choose_packing(const AnchorPage *page, Packing *ret)
 	ret->object = page->min_object;
 	ret->shift = page->differences ? (unsigned)__builtin_ctzll(page->differences) : 0;
 	range = (page->entries[n - 1].digest - ret->digest) >> ret->shift;
-	ret->low_bits = range >= n ? bits_of(range / n) - 1 : 0;
+	ret->low_bits = choose_low_bits(range, n);
 	ret->object_bits = bits_of(page->max_object - page->min_object);
 	ret->short_bits = page->short_bits;
 
-	return HEADER_BYTES +
-	       (n * (ret->low_bits + 1 + ret->object_bits) + (size_t)(range >> ret->low_bits) +
-		block_cost(page, ret->short_bits) + 7) /
-		       8;
+	return HEADER_BYTES + (n * (ret->low_bits + 1 + ret->object_bits) +
+			       (size_t)(range >> ret->low_bits) + page->blocks_cost + 7) /
+				      8;
 }
 
 static bool fits(AnchorPage *page)
@@ -159,6 +167,7 @@ bool anchor_page_add(AnchorPage *page, const Anchor *anchor)
 	page->min_object = MIN(min_object, anchor->object);
 	page->max_object = MAX(max_object, anchor->object);
 	page->n_blocks[block_bits]++;
+	page->blocks_cost += block_cost(block_bits, page->short_bits);
 	if (fits(page))
 		return true;
 
@@ -167,6 +176,7 @@ bool anchor_page_add(AnchorPage *page, const Anchor *anchor)
 	page->min_object = min_object;
 	page->max_object = max_object;
 	page->n_blocks[block_bits]--;
+	page->blocks_cost -= block_cost(block_bits, page->short_bits);
 
 	return false;
 }

@@ -64,7 +64,8 @@ typedef struct {
 	uint32_t min_object;
 	uint32_t max_object;
 	unsigned n_blocks[ANCHOR_PAGE_BLOCK_BITS + 1]; /* by their bits */
-	unsigned short_bits;                           /* of a block, as chosen last */
+	unsigned short_bits;                           /* as chosen last */
+	uint32_t blocks_cost;                          /* bits of all blocks with that */
 } AnchorPage;
 
 void anchor_page_begin(AnchorPage *page);
