@@ -3,10 +3,12 @@
 
 #include "hashstore/anchors/anchor-sort.h"
 #include "hashstore/anchors/segment-rewrite.h"
+#include "hashstore/database/object-places.h"
 #include "hashstore/database/store-connection.h"
 #include "hashstore/database/store-transaction.h"
 
 #define UNSETTLED_MAX 64
+#define UNSETTLED_MIN 8
 #define SETTLED_MAX   16
 
 /*
@@ -14,7 +16,7 @@
  * one pass made, and for those of several passes, of which there are many more.
  */
 #define OWN_RATIO  4
-#define SIZE_RATIO 2
+#define SIZE_RATIO 1
 
 /* Memory per segment in a merge, so that it reads several pages at a time. */
 #define MERGE_BYTES_EACH ((size_t)128 << 10)
@@ -85,7 +87,7 @@ bool hash_store_flush_anchors(HashStore *store, GError **error)
 /* The most segments of unsettled anchors, given the memory for a merge of all. */
 static unsigned unsettled_max(size_t memory_bytes)
 {
-	return (unsigned)CLAMP(memory_bytes / MERGE_BYTES_EACH, SETTLED_MAX, UNSETTLED_MAX);
+	return (unsigned)CLAMP(memory_bytes / MERGE_BYTES_EACH, UNSETTLED_MIN, UNSETTLED_MAX);
 }
 
 static int compare_sizes(const void *a, const void *b)
@@ -322,12 +324,13 @@ bool hash_store_settle(HashStore *store, bool (*is_live)(uint32_t object, void *
 	if (!hash_store_begin(store, error))
 		return false;
 
-	if (!settle_segments(store, &liveness, is_thorough, error)) {
+	if (!settle_segments(store, &liveness, is_thorough, error) ||
+	    !object_places_settle(store, is_thorough, error)) {
 		store->failed = true;
 		return false;
 	}
 	if (!hash_store_may_continue(store))
-		return hash_store_undo(store, error);
+		return hash_store_undo(store, error) && object_places_load(store, error);
 	store->counts.settled_below = store->counts.next_object;
 	store->n_renewed = 0;
 	if (is_thorough)

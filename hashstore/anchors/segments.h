@@ -10,8 +10,8 @@
  * A pass collects anchors in memory.  It writes them as a segment when the memory is full, and at each commit.
  * If there are too many, those of similar size are merged.  At the end of a pass, its own segments of similar size
  * are merged.  Those of earlier passes stay as they are until there are more than 16.  Then the smallest are merged,
- * until the next one is twice as large as they are together.  So an anchor of a small daily pass is written 3 to 4
- * times in a year, and a look-up meets few segments.
+ * until the next one is as large as they are together.  So an anchor of a small daily pass is written about 3 times
+ * in a year, and a look-up meets few segments.
  *
  * Each pass also rewrites one segment that an earlier version of the store wrote, which takes more space.
  *
