@@ -19,9 +19,8 @@
 bool object_places_load(HashStore *store, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
 /*
- * Turn the index of an older store into places, and with @is_thorough drop the places of objects that are gone,
- * if these are many.
- * After a request to stop, the transaction must be rolled back.
+ * Turn the index of an older store into places.  With @is_thorough, drop the places of objects that are gone, if these
+ * are many.  After a request to stop, the transaction must be rolled back, and object_places_load() called.
  */
 bool object_places_settle(HashStore *store, bool is_thorough, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
