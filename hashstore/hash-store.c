@@ -22,7 +22,7 @@
 #define MEMORY_BYTES_MIN ((size_t)1 << 20)
 
 /* The approximate size of an anchor in a segment. */
-#define PACKED_ANCHOR_BYTES 10
+#define PACKED_ANCHOR_BYTES 8
 
 static HashStore *store_new(const char *path)
 {
@@ -46,7 +46,8 @@ static bool make_schema(HashStore *store, SchemaState state, const HashStoreOpti
 		return false;
 	/* The list of equal groups covers all objects of an empty store. */
 	if (state == SCHEMA_EMPTY &&
-	    (!store_meta_begin(store, options, error) ||
+	    (!database_exec(store->database, "DROP INDEX object_id", error) ||
+	     !store_meta_begin(store, options, error) ||
 	     !hash_store_set_number(store, WHOLE_NOTES_COVERED_BELOW, 1, error)))
 		return false;
 
@@ -222,7 +223,7 @@ bool hash_store_forget_all(HashStore *store, GError **error)
 			   "DELETE FROM segment; DELETE FROM fence; DELETE FROM page;"
 			   "DELETE FROM open_extent; DELETE FROM differed; DELETE FROM pinned;"
 			   "DELETE FROM holders; DELETE FROM read_sums; DELETE FROM note;"
-			   "DELETE FROM kept_group; DELETE FROM loose_object;",
+			   "DELETE FROM kept_group; DELETE FROM loose_object; DELETE FROM place;",
 			   error)) {
 		store->failed = true;
 		return false;

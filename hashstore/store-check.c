@@ -38,6 +38,14 @@ static const Question questions[] = {
 	  "the pages of anchors are not those that segments have (N more)" },
 };
 
+/* Asked if the store has places. */
+static const Question places_question = {
+	"SELECT count(*) FROM object WHERE NOT EXISTS (SELECT 1 FROM place"
+	" WHERE place.id = object.id AND place.subvolume = object.subvolume"
+	" AND place.inode = object.inode)",
+	"N objects are not found by their ids"
+};
+
 static bool is_full(const GPtrArray *problems)
 {
 	return problems->len >= STORE_PROBLEMS_MOST;
@@ -123,7 +131,7 @@ static bool check_segments(Database *snapshot, GPtrArray *problems, GError **err
 	return true;
 }
 
-static bool check_all(Database *snapshot, GPtrArray *problems, GError **error)
+static bool check_all(Database *snapshot, bool has_places, GPtrArray *problems, GError **error)
 {
 	if (!check_file(snapshot, problems, error))
 		return false;
@@ -134,7 +142,8 @@ static bool check_all(Database *snapshot, GPtrArray *problems, GError **error)
 	for (size_t i = 0; i < G_N_ELEMENTS(questions); i++)
 		if (!ask(snapshot, &questions[i], problems, error))
 			return false;
-	return check_objects(snapshot, problems, error) &&
+	return (!has_places || ask(snapshot, &places_question, problems, error)) &&
+	       check_objects(snapshot, problems, error) &&
 	       check_segments(snapshot, problems, error);
 }
 
@@ -167,7 +176,8 @@ bool hash_store_check(HashStore *store, GPtrArray **ret_problems, GError **error
 	if (!snapshot)
 		return false;
 
-	bool checked = check_all(snapshot, problems, &failed) || is_finding(problems, &failed);
+	bool checked = check_all(snapshot, !store->has_id_index, problems, &failed) ||
+		       is_finding(problems, &failed);
 	hash_store_end_snapshot(store, snapshot);
 	if (!checked) {
 		g_propagate_error(error, failed);

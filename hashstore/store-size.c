@@ -17,13 +17,21 @@ static const struct {
 	const char *name;
 	StorePart part;
 } places[] = {
-	{ "object", STORE_PART_OBJECTS },    { "object_id", STORE_PART_OBJECTS },
-	{ "page", STORE_PART_ANCHORS },      { "fence", STORE_PART_ANCHORS },
-	{ "segment", STORE_PART_ANCHORS },   { "directory", STORE_PART_NAMES },
-	{ "pinned", STORE_PART_PINNED },     { "pinned_by", STORE_PART_PINNED },
-	{ "pinned_for", STORE_PART_PINNED }, { "pinned_by_holders", STORE_PART_PINNED },
-	{ "holders", STORE_PART_PINNED },    { "differed", STORE_PART_DIFFERED },
-	{ "pass", STORE_PART_HISTORY },      { "pass_total", STORE_PART_HISTORY },
+	{ "object", STORE_PART_OBJECTS },
+	{ "object_id", STORE_PART_OBJECTS },
+	{ "place", STORE_PART_OBJECTS },
+	{ "page", STORE_PART_ANCHORS },
+	{ "fence", STORE_PART_ANCHORS },
+	{ "segment", STORE_PART_ANCHORS },
+	{ "directory", STORE_PART_NAMES },
+	{ "pinned", STORE_PART_PINNED },
+	{ "pinned_by", STORE_PART_PINNED },
+	{ "pinned_for", STORE_PART_PINNED },
+	{ "pinned_by_holders", STORE_PART_PINNED },
+	{ "holders", STORE_PART_PINNED },
+	{ "differed", STORE_PART_DIFFERED },
+	{ "pass", STORE_PART_HISTORY },
+	{ "pass_total", STORE_PART_HISTORY },
 	{ "skipped", STORE_PART_HISTORY },
 };
 

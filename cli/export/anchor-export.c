@@ -17,7 +17,7 @@
 #include <string.h>
 
 #define SCHEMA  "dedupd-anchors"
-#define VERSION 1
+#define VERSION 2 /* 1 had digests of 64 bits */
 
 /* A file of anchors has about so many, or the rest: an interrupted export loses no more. */
 #define PART_ANCHORS (UINT64_C(16) << 20)

@@ -23,3 +23,12 @@ typedef struct Anchor {
 
 /* The block starts a run of zero blocks.  No other anchor has this digest. */
 #define ANCHOR_ZEROS_DIGEST UINT64_C(0)
+
+/*
+ * The part of @digest that stores keep: its upper 48 bits.  Digests below 2^32 stay whole, so that only
+ * ANCHOR_ZEROS_DIGEST becomes ANCHOR_ZEROS_DIGEST.  The order of digests stays the same, but some become equal.
+ */
+static inline uint64_t anchor_digest(uint64_t digest)
+{
+	return digest >> 32 == 0 ? digest : digest & ~UINT64_C(0xffff);
+}

@@ -8,6 +8,7 @@ void group_members_clear(GroupMembers *group)
 	group->n_members = 0;
 	group->settled_cut = false;
 	group->has_unsettled = false;
+	group->is_unsorted = false;
 	group->n_capped = 0;
 }
 
@@ -22,6 +23,8 @@ static void append(GroupMembers *group, const Anchor *member)
 		group->size = MAX(group->size * 2, 64);
 		group->members = g_renew(Anchor, group->members, group->size);
 	}
+	group->is_unsorted |= group->n_members > 0 &&
+			      anchor_compare(member, &group->members[group->n_members - 1]) < 0;
 	group->members[group->n_members++] = *member;
 }
 
@@ -80,7 +83,8 @@ bool group_members_add_zeros(GroupMembers *group, const Anchor *member)
 
 void group_members_sort(GroupMembers *group)
 {
-	anchor_sort(group->members, group->n_members);
+	if (group->is_unsorted)
+		anchor_sort(group->members, group->n_members);
 }
 
 bool group_members_matter(const GroupMembers *group)

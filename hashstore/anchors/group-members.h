@@ -18,6 +18,7 @@ typedef struct {
 	size_t size;
 	bool settled_cut; /* only the first settled member is kept, as members[0] */
 	bool has_unsettled;
+	bool is_unsorted; /* members were added out of order */
 	uint64_t n_capped;
 } GroupMembers;
 
@@ -29,7 +30,7 @@ void group_members_add(GroupMembers *group, const Anchor *member);
 /* Add a start of zeros, unless it is settled.  False if there is no room. */
 bool group_members_add_zeros(GroupMembers *group, const Anchor *member);
 
-/* Sort members that were added from several sources. */
+/* Sort members that were added out of order. */
 void group_members_sort(GroupMembers *group);
 
 /* The group has an unsettled member, and at least two members or zeros. */

@@ -265,8 +265,7 @@ bool groups_next(Groups *groups, const Group **ret, GError **error)
 			break;
 	}
 
-	if (groups->lookups->len > 1)
-		group_members_sort(gathered);
+	group_members_sort(gathered);
 	groups->group.members = gathered->members;
 	groups->group.n_members = gathered->n_members;
 	groups->group.n_capped = gathered->n_capped;

@@ -83,6 +83,23 @@ GPtrArray *segment_list(Database *database, GError **error)
 	return g_steal_pointer(&segments);
 }
 
+bool segment_is_plain(Database *database, const Segment *segment, bool *ret, GError **error)
+{
+	g_autoptr(sqlite3_stmt) first =
+		database_prepare(database, "SELECT entries FROM page WHERE id = ?", error);
+	bool row;
+
+	if (!first)
+		return false;
+	sqlite3_bind_int64(first, 1, segment->first_page);
+	if (!database_step(database, first, &row, error))
+		return false;
+	*ret = row && anchor_page_is_plain(sqlite3_column_blob(first, 0),
+					   (size_t)sqlite3_column_bytes(first, 0));
+
+	return true;
+}
+
 SegmentWriter *segment_writer_new(HashStore *store, GError **error)
 {
 	g_autoptr(SegmentWriter) writer = g_new0(SegmentWriter, 1);

@@ -26,6 +26,10 @@ void segment_free(Segment *segment);
 /* All segments, oldest first, as an array of Segment that frees them. */
 GPtrArray *segment_list(Database *database, GError **error);
 
+/* The segment was written before version 17 of the store. */
+bool segment_is_plain(Database *database, const Segment *segment, bool *ret, GError **error)
+	G_GNUC_WARN_UNUSED_RESULT;
+
 /* SegmentWriter - writes one segment from sorted anchors. */
 typedef struct SegmentWriter SegmentWriter;
 

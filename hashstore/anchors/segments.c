@@ -3,18 +3,20 @@
 
 #include "hashstore/anchors/anchor-sort.h"
 #include "hashstore/anchors/segment-rewrite.h"
+#include "hashstore/database/object-places.h"
 #include "hashstore/database/store-connection.h"
 #include "hashstore/database/store-transaction.h"
 
 #define UNSETTLED_MAX 64
-#define SETTLED_MAX   8
+#define UNSETTLED_MIN 8
+#define SETTLED_MAX   16
 
 /*
  * A segment is left out of a merge if it has this many times the anchors of all smaller ones together: for those that
  * one pass made, and for those of several passes, of which there are many more.
  */
 #define OWN_RATIO  4
-#define SIZE_RATIO 2
+#define SIZE_RATIO 1
 
 /* Memory per segment in a merge, so that it reads several pages at a time. */
 #define MERGE_BYTES_EACH ((size_t)128 << 10)
@@ -61,7 +63,8 @@ bool hash_store_put_anchor(HashStore *store, const Anchor *anchor, GError **erro
 		store->anchors = g_malloc(store->memory_bytes);
 		store->n_anchors = 0;
 	}
-	store->anchors[store->n_anchors++] = *anchor;
+	store->anchors[store->n_anchors] = *anchor;
+	store->anchors[store->n_anchors++].digest = anchor_digest(anchor->digest);
 	if (G_LIKELY(store->n_anchors < store->memory_bytes / sizeof(Anchor)))
 		return true;
 
@@ -84,7 +87,7 @@ bool hash_store_flush_anchors(HashStore *store, GError **error)
 /* The most segments of unsettled anchors, given the memory for a merge of all. */
 static unsigned unsettled_max(size_t memory_bytes)
 {
-	return (unsigned)CLAMP(memory_bytes / MERGE_BYTES_EACH, SETTLED_MAX, UNSETTLED_MAX);
+	return (unsigned)CLAMP(memory_bytes / MERGE_BYTES_EACH, UNSETTLED_MIN, UNSETTLED_MAX);
 }
 
 static int compare_sizes(const void *a, const void *b)
@@ -219,6 +222,29 @@ static bool drop_dead(HashStore *store, GPtrArray *segments, const Liveness *liv
 	return true;
 }
 
+/* Rewrite a segment of an older store, which then is smaller; one in a pass, as each may be most of the store. */
+static bool pack_plain(HashStore *store, GPtrArray *segments, const Liveness *liveness,
+		       GError **error)
+{
+	for (guint i = 0; i < segments->len; i++) {
+		g_autoptr(GPtrArray) one = g_ptr_array_new();
+		bool is_plain;
+
+		if (!segment_is_plain(store->database, segments->pdata[i], &is_plain, error))
+			return false;
+		if (!is_plain)
+			continue;
+
+		g_ptr_array_add(one, segments->pdata[i]);
+		if (!segment_rewrite(store, one, liveness, true, error))
+			return false;
+		g_ptr_array_remove_index(segments, i);
+		return true;
+	}
+
+	return true;
+}
+
 /* Give back pages that merges left free, unless the next passes will soon need them. */
 static bool shrink_file(HashStore *store, GError **error)
 {
@@ -265,7 +291,8 @@ static bool settle_segments(HashStore *store, const Liveness *liveness, bool is_
 		g_ptr_array_remove_range(segments, 0, small->len);
 	}
 
-	return (!is_thorough || drop_dead(store, segments, liveness, error)) &&
+	return pack_plain(store, segments, liveness, error) &&
+	       (!is_thorough || drop_dead(store, segments, liveness, error)) &&
 	       shrink_file(store, error);
 }
 
@@ -297,12 +324,13 @@ bool hash_store_settle(HashStore *store, bool (*is_live)(uint32_t object, void *
 	if (!hash_store_begin(store, error))
 		return false;
 
-	if (!settle_segments(store, &liveness, is_thorough, error)) {
+	if (!settle_segments(store, &liveness, is_thorough, error) ||
+	    !object_places_settle(store, is_thorough, error)) {
 		store->failed = true;
 		return false;
 	}
 	if (!hash_store_may_continue(store))
-		return hash_store_undo(store, error);
+		return hash_store_undo(store, error) && object_places_load(store, error);
 	store->counts.settled_below = store->counts.next_object;
 	store->n_renewed = 0;
 	if (is_thorough)

@@ -9,9 +9,11 @@
  *
  * A pass collects anchors in memory.  It writes them as a segment when the memory is full, and at each commit.
  * If there are too many, those of similar size are merged.  At the end of a pass, its own segments of similar size
- * are merged.  Those of earlier passes stay as they are until there are more than 8.  Then the smallest are merged,
- * until the next one is twice as large as they are together.  So an anchor of a small daily pass is written about 4
- * times in a year, and a look-up meets few segments.
+ * are merged.  Those of earlier passes stay as they are until there are more than 16.  Then the smallest are merged,
+ * until the next one is as large as they are together.  So an anchor of a small daily pass is written about 3 times
+ * in a year, and a look-up meets few segments.
+ *
+ * Each pass also rewrites one segment that an earlier version of the store wrote, which takes more space.
  *
  * A merge reads and deletes its sources page by page, so it needs no additional space.  It has a transaction
  * of its own, which is rolled back after a request to stop.
@@ -19,7 +21,7 @@
  * Thread: the filesystem's worker.
  */
 
-/* Store @anchor.  The row of its object may follow later in the same commit. */
+/* Store @anchor, with anchor_digest() of its digest.  The row of its object may follow later in the same commit. */
 bool hash_store_put_anchor(HashStore *store, const Anchor *anchor, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
 
@@ -37,7 +39,7 @@ bool hash_store_flush_anchors(HashStore *store, GError **error) G_GNUC_WARN_UNUS
 bool hash_store_commit(HashStore *store, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
 /*
- * End a complete pass: commit, settle all objects, and merge segments by the size rule, so that at most 8
+ * End a complete pass: commit, settle all objects, and merge segments by the size rule, so that at most 16
  * stay.  Entries of objects for which @is_live returns false are dropped.  The next commit commits this.
  *
  * After a request to stop nothing is settled and no segment changes: see hash_store_settled_below().

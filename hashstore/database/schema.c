@@ -124,6 +124,12 @@ static const char *const steps[] = {
 	"UPDATE pass_total SET"
 	"  interrupted = (SELECT count(*) FROM pass WHERE outcome = 1),"
 	"  failed = (SELECT count(*) FROM pass WHERE outcome = 2);",
+	/*
+	 * 17.  Pages of anchors are packed, and places replace the index of objects by id.  Both can take long in a
+	 * large store, so passes do it when they end: see segments.h and object-places.h.
+	 */
+	"CREATE TABLE place ("
+	"  id INTEGER PRIMARY KEY, subvolume INTEGER NOT NULL, inode INTEGER NOT NULL);",
 };
 
 const Schema schema_current = { .steps = steps,

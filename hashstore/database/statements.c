@@ -20,7 +20,25 @@ static const char *const sql[N_STATEMENTS] = {
 	[STATEMENT_UPDATE_OBJECT] =
 		"UPDATE object SET id = ?3, record = ?4 WHERE subvolume = ?1 AND inode = ?2",
 	[STATEMENT_DROP_OBJECT] = "DELETE FROM object WHERE subvolume = ? AND inode = ?",
-	[STATEMENT_FIND_OBJECT] = "SELECT subvolume, inode, id, record FROM object WHERE id = ?",
+	[STATEMENT_FIND_OBJECT] =
+		"SELECT object.subvolume, object.inode, object.id, record FROM place CROSS JOIN "
+		"object"
+		" ON object.subvolume = place.subvolume AND object.inode = place.inode"
+		" WHERE place.id = ?1 AND object.id = ?1",
+	[STATEMENT_FIND_INDEXED_OBJECT] =
+		"SELECT subvolume, inode, id, record FROM object WHERE id = ?",
+	/* An id that another object has is refused, since inode cannot be NULL. */
+	[STATEMENT_PUT_PLACE] =
+		"INSERT INTO place (id, subvolume, inode) VALUES (?, ?, ?) ON CONFLICT (id)"
+		" DO UPDATE SET subvolume = ?2, inode = CASE WHEN EXISTS (SELECT 1 FROM object"
+		" WHERE subvolume = place.subvolume AND inode = place.inode AND id = place.id)"
+		" THEN NULL ELSE ?3 END WHERE subvolume <> ?2 OR inode <> ?3",
+	[STATEMENT_COPY_PLACES] =
+		"INSERT OR IGNORE INTO place SELECT id, subvolume, inode FROM object"
+		" WHERE id >= ? AND id < ? ORDER BY id",
+	[STATEMENT_DROP_PLACES] =
+		"DELETE FROM place WHERE id >= ? AND id < ? AND NOT EXISTS (SELECT 1 FROM object"
+		" WHERE subvolume = place.subvolume AND inode = place.inode AND id = place.id)",
 	[STATEMENT_FIND_OBJECT_AT] = "SELECT subvolume, inode, id, record FROM object"
 				     " WHERE subvolume = ? AND inode = ?",
 	[STATEMENT_FIND_OBJECT_BEFORE] = "SELECT subvolume, inode, id, record FROM object"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "hashstore/database/store-meta.h"
 
+#include "hashstore/database/object-places.h"
 #include "hashstore/database/store-transaction.h"
 
 #include <errno.h>
@@ -197,7 +198,7 @@ bool store_meta_load(HashStore *store, GError **error)
 		return false;
 	store->halves = (uint64_t)halves;
 
-	return true;
+	return object_places_load(store, error);
 }
 
 static bool check_number(const HashStore *store, const char *what, uint32_t stored, uint32_t wanted,

@@ -39,7 +39,8 @@ struct HashStore {
 	bool failed; /* a change failed, perhaps half made: nothing may be committed any more */
 	HashStoreCounts counts;
 	HashStoreCounts saved_counts;
-	uint64_t halves; /* rows of half, committed or not */
+	bool has_id_index; /* see ObjectPlaces */
+	uint64_t halves;   /* rows of half, committed or not */
 	RowCount differed;
 	RowCount pinned;
 	RowCount read_sums;

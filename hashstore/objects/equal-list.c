@@ -256,7 +256,7 @@ static bool add_noted(HashStore *store, const WholeNote *note, EqualTop *top, GE
 	if (!hash_store_peek(store, note->object, &object, &found, error))
 		return false;
 	if (!found || !digested_take(&object, hash_store_has_extents(store), &one) ||
-	    one.digest != note->digest)
+	    anchor_digest(one.digest) != note->digest)
 		return true;
 
 	const EqualRow row = { one.digest, one.size_bytes, note->n_anchors };

@@ -79,15 +79,16 @@ static bool find_in(Equals *equals, const Segment *segment, const Object *object
 		    bool *ret_has_more, GError **error)
 {
 	g_autoptr(SegmentCursor) cursor = segment_cursor_new(equals->reader, segment, 1);
+	uint64_t digest = anchor_digest(object->digest);
 
-	if (!segment_cursor_seek(cursor, object->digest, error))
+	if (!segment_cursor_seek(cursor, digest, error))
 		return false;
 
 	while (segment_cursor_at_hand(cursor) && !*ret_has_more) {
 		const Anchor *anchor = &cursor->entries[cursor->next++];
 		bool is_one;
 
-		if (anchor->digest != object->digest)
+		if (anchor->digest != digest)
 			return true;
 		if (!is_equal(equals, anchor, object, &is_one, error))
 			return false;
@@ -150,6 +151,7 @@ static void have_cursors(Equals *equals, uint64_t digest)
 
 bool equals_list_anchored(Equals *equals, uint64_t digest, GArray *ids, GError **error)
 {
+	digest = anchor_digest(digest);
 	have_cursors(equals, digest);
 	for (guint i = 0; i < equals->cursors->len; i++)
 		if (!list_in(equals->cursors->pdata[i], digest, ids, error))

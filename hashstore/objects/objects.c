@@ -87,6 +87,13 @@ static bool write_row(HashStore *store, Statement statement, const Object *objec
 	return hash_store_apply(store, write, error);
 }
 
+static bool put_place(HashStore *store, const Object *object, GError **error)
+{
+	const uint64_t values[] = { object->id, object->subvolume, object->inode };
+
+	return hash_store_change_rows(store, STATEMENT_PUT_PLACE, values, error);
+}
+
 bool hash_store_put(HashStore *store, const Object *object, GError **error)
 {
 	GByteArray *record = store->record;
@@ -111,11 +118,12 @@ bool hash_store_put(HashStore *store, const Object *object, GError **error)
 		return false;
 	if (sqlite3_changes(store->database->handle) > 0) {
 		store->counts.objects++;
-		return true;
+		return put_place(store, object, error);
 	}
 
 	store->counts.dead++;
-	return write_row(store, STATEMENT_UPDATE_OBJECT, object, record, error);
+	return write_row(store, STATEMENT_UPDATE_OBJECT, object, record, error) &&
+	       put_place(store, object, error);
 }
 
 bool hash_store_drop(HashStore *store, uint64_t subvolume, uint64_t inode, GError **error)
@@ -157,11 +165,16 @@ static bool find_object(HashStore *store, Statement statement, const uint64_t *v
 	return true;
 }
 
+static Statement finding_statement(const HashStore *store)
+{
+	return store->has_id_index ? STATEMENT_FIND_INDEXED_OBJECT : STATEMENT_FIND_OBJECT;
+}
+
 bool hash_store_find(HashStore *store, uint32_t id, const Object **ret, GError **error)
 {
 	const uint64_t values[] = { id };
 
-	return find_object(store, STATEMENT_FIND_OBJECT, values, ret, error);
+	return find_object(store, finding_statement(store), values, ret, error);
 }
 
 bool hash_store_peek(HashStore *store, uint32_t id, Object *ret, bool *ret_found, GError **error)
@@ -171,7 +184,7 @@ bool hash_store_peek(HashStore *store, uint32_t id, Object *ret, bool *ret_found
 	bool valid;
 
 	*ret_found = false;
-	if (!hash_store_query_row(store, STATEMENT_FIND_OBJECT, values, &row, error))
+	if (!hash_store_query_row(store, finding_statement(store), values, &row, error))
 		return false;
 	*ret_found = row;
 	valid = !row || read_row(store->database, row, hash_store_has_extents(store), ret, error);

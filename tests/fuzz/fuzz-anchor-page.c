@@ -8,10 +8,10 @@
 
 /* The checksum is over what follows it: the number of entries, in two bytes, and these. */
 #define CHECKSUM_BYTES 4
-#define HEADER_BYTES   6
+#define COUNT_BYTES    6
 
 const char *const fuzz_seeds[] = {
-	/* The digest of one entry in 1, 8, 9 and 15 bytes; two entries. */
+	/* Plain: the digest of one entry in 1, 8, 9 and 15 bytes; two entries. */
 	"Fxxxx\x01@\x01"
 	"123",
 	"Fxxxx\x01@\xf8"
@@ -23,6 +23,13 @@ const char *const fuzz_seeds[] = {
 	"Fxxxx\x02@\x01"
 	"123\x11"
 	"123",
+	/* Packed: numbers of low bits, bits of objects and of blocks that are right and too large. */
+	"Fxxxx\x02\x80"
+	"12345678abcd\x10\x08\x08\x08\x01\x01\x01\x01\x01\x01\x01",
+	"Fxxxx\x01\x80"
+	"12345678abcd\x01\x3e\x20\x20\x01\x01\x01\x01\x01\x01\x01\x01\x01\x01\x01\x01",
+	"Fxxxx\x01\x80"
+	"12345678abcd\x10\x40\x21\x21\x01\x01\x01\x01",
 	"Rxxxx\x01\x01\x11\x22\x33",
 	"Babcdefghijklmnopqrstuvwxyz0123456789",
 	"B",
@@ -58,22 +65,17 @@ static unsigned pack(const Anchor *anchors, unsigned n, AnchorPage *ret)
 	anchor_page_begin(ret);
 	while (n_packed < n && anchor_page_add(ret, &anchors[n_packed]))
 		n_packed++;
-	anchor_page_seal(ret);
+	if (n_packed > 0)
+		anchor_page_seal(ret);
 	return n_packed;
 }
 
-/* An accepted page is full of entries as its header describes them. */
-static void check_layout(const uint8_t *page, size_t size, unsigned n)
+/* An accepted page has as many entries as its header says, in the order of their digests. */
+static void check_entries(const uint8_t *page, const Anchor *anchors, unsigned n)
 {
-	size_t at = HEADER_BYTES;
-
-	g_assert_cmpuint(n, ==, page[HEADER_BYTES - 2] | (unsigned)page[HEADER_BYTES - 1] << 8);
-	for (unsigned i = 0; i < n; i++) {
-		g_assert_cmpuint(at, <, size);
-		g_assert_cmpuint(page[at] & 0xf, <=, 8);
-		at += 3u + (page[at] & 0xf) + (page[at] >> 4 & 3) + (page[at] >> 6);
-	}
-	g_assert_cmpuint(at, ==, size);
+	g_assert_cmpuint(n, ==, page[COUNT_BYTES - 2] | (page[COUNT_BYTES - 1] & 0x7fu) << 8);
+	for (unsigned i = 1; i < n; i++)
+		g_assert_cmpuint(anchors[i - 1].digest, <=, anchors[i].digest);
 }
 
 /* A page with a checksum that is right, whatever else is wrong with it. */
@@ -83,25 +85,24 @@ static void try_forged(const uint8_t *data, size_t size)
 	g_autofree Anchor *anchors = g_new(Anchor, ANCHOR_PAGE_ENTRIES);
 	g_autofree Anchor *again = g_new(Anchor, ANCHOR_PAGE_ENTRIES);
 	g_autofree AnchorPage *packed = g_new0(AnchorPage, 1);
-	unsigned n, n_again;
+	unsigned n, n_packed, n_again;
 	uint32_t sum;
 
-	if (size < HEADER_BYTES)
+	if (size < COUNT_BYTES)
 		return;
-	page[HEADER_BYTES - 1] &= 7;
+	page[COUNT_BYTES - 1] &= 0x87;
 	sum = GUINT32_TO_LE((uint32_t)XXH3_64bits(page + CHECKSUM_BYTES, size - CHECKSUM_BYTES));
 	memcpy(page, &sum, sizeof(sum));
 	if (!read_page(page, size, anchors, &n))
 		return;
 
-	/* What was accepted can be packed again, in no more room. */
+	/* What was accepted can be packed again, as far as there is room. */
 	g_assert_cmpuint(n, >, 0);
 	g_assert_cmpuint(n, <=, ANCHOR_PAGE_ENTRIES);
-	check_layout(page, size, n);
-	g_assert_cmpuint(pack(anchors, n, packed), ==, n);
-	g_assert_cmpuint(packed->n_bytes, <=, size);
+	check_entries(page, anchors, n);
+	n_packed = pack(anchors, n, packed);
 	g_assert_true(read_page(packed->bytes, packed->n_bytes, again, &n_again));
-	assert_anchors(again, n_again, anchors, n);
+	assert_anchors(again, n_again, anchors, n_packed);
 }
 
 static int compare_anchors(const void *a, const void *b)
@@ -124,10 +125,8 @@ static void try_built(const uint8_t *data, size_t size)
 	memcpy(anchors, data, n * sizeof(Anchor));
 	qsort(anchors, n, sizeof(Anchor), compare_anchors);
 	n_packed = pack(anchors, n, page);
-	if (n_packed == 0) {
-		g_assert_false(read_page(page->bytes, page->n_bytes, found, &n_found));
+	if (n_packed == 0)
 		return;
-	}
 
 	g_assert_true(read_page(page->bytes, page->n_bytes, found, &n_found));
 	assert_anchors(found, n_found, anchors, n_packed);

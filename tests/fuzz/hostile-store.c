@@ -178,6 +178,7 @@ static const char *const columns[][2] = {
 	{ "object", "id" },
 	{ "object", "inode" },
 	{ "object", "subvolume" },
+	{ "place", "inode" },
 	{ "half", "done_blocks" },
 	{ "half", "state" },
 	{ "half", "state" },

@@ -118,6 +118,7 @@ void store_fixture_set_back(const char *path, int version)
 		int step;
 		const char *undo;
 	} steps[] = {
+		{ 17, "CREATE UNIQUE INDEX object_id ON object (id); DROP TABLE place;" },
 		{ 16, "ALTER TABLE pass_total DROP COLUMN interrupted;"
 		      "ALTER TABLE pass_total DROP COLUMN failed;"
 		      "ALTER TABLE pass_total DROP COLUMN wasted_bytes;" },

@@ -3,7 +3,7 @@
 #include "hashstore/objects/objects.h"
 #include "tests/store/store-fixture.h"
 
-#define DIGEST(i) ((i + 1) * UINT64_C(90000000000000))
+#define DIGEST(i) anchor_digest((i + 1) * UINT64_C(90000000000000))
 
 static uint32_t put_object(HashStore *store, ObjectState state)
 {

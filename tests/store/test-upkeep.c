@@ -61,6 +61,8 @@ static void test_damage_is_found(void)
 	} cases[] = {
 		{ "DELETE FROM object WHERE inode = 300", "kept is wrong by -1" },
 		{ "UPDATE object SET id = 100000 WHERE inode = 300", "1 objects have ids that" },
+		{ "DELETE FROM place WHERE inode = 300", "1 objects are not found by" },
+		{ "UPDATE place SET inode = 301 WHERE inode = 300", "1 objects are not found by" },
 		{ "UPDATE object SET record = x'ff' WHERE inode = 300", "record of object 45 " },
 		{ "UPDATE meta SET value = 5000 WHERE name = 'settled_below'", "do not exist yet" },
 		{ "INSERT INTO half VALUES (100001, 1, x'00')", "1 half-read files" },
@@ -91,7 +93,7 @@ static void test_damage_is_found(void)
 		  "1)"
 		  " WHERE id = (SELECT min(id) + 1 FROM page)",
 		  "page 1: its anchors are not in order" },
-		{ "PRAGMA writable_schema = ON; DELETE FROM sqlite_schema WHERE name = 'object_id'",
+		{ "PRAGMA writable_schema = ON; DELETE FROM sqlite_schema WHERE name = 'pinned_by'",
 		  "the file:" },
 	};
 

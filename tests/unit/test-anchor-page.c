@@ -6,6 +6,7 @@
 
 #include <glib.h>
 #include <string.h>
+#include <xxhash.h>
 
 static uint64_t random_number(unsigned bits)
 {
@@ -78,20 +79,89 @@ static void test_page_has_no_more_entries_than_can_be_unpacked(void)
 	g_assert_cmpuint(check_round_trip(anchors, 3000), ==, ANCHOR_PAGE_ENTRIES);
 }
 
-static void test_typical_anchor_takes_less_than_11_bytes(void)
+static void test_typical_anchor_takes_less_than_8_bytes(void)
 {
 	g_autofree Anchor *anchors = g_new0(Anchor, 1000);
 	unsigned n;
 
 	/* As with 50 M anchors in 200,000 objects. */
 	for (unsigned i = 0; i < 1000; i++) {
-		anchors[i].digest = random_number(64) / 50000;
+		anchors[i].digest = anchor_digest(UINT64_MAX / 2 + random_number(64) / 50000);
 		anchors[i].object = (uint32_t)g_random_int_range(1, 200000);
 		anchors[i].block = (uint32_t)g_random_int_range(0, 2000);
 	}
 	anchor_sort(anchors, 1000);
 	n = check_round_trip(anchors, 1000);
-	g_assert_cmpuint(n, >, ANCHOR_PAGE_BYTES / 11);
+	g_assert_cmpuint(n, >, ANCHOR_PAGE_BYTES / 8);
+}
+
+/* Add an entry of a plain page: a digest of @digest_bytes, an object of 1 and a block of 4. */
+static size_t put_plain(uint8_t *to, uint64_t difference, unsigned digest_bytes, uint8_t object,
+			uint32_t block)
+{
+	to[0] = (uint8_t)(digest_bytes | 3u << 6);
+	for (unsigned i = 0; i < digest_bytes; i++)
+		to[1 + i] = (uint8_t)(difference >> 8 * i);
+	to[1 + digest_bytes] = object;
+	for (unsigned i = 0; i < 4; i++)
+		to[2 + digest_bytes + i] = (uint8_t)((block + 1) >> 8 * i);
+
+	return 6 + digest_bytes;
+}
+
+static void seal(uint8_t *bytes, size_t n_bytes, unsigned n_entries)
+{
+	uint32_t sum;
+
+	bytes[4] = (uint8_t)n_entries;
+	bytes[5] = (uint8_t)(n_entries >> 8);
+	sum = GUINT32_TO_LE((uint32_t)XXH3_64bits(bytes + 4, n_bytes - 4));
+	memcpy(bytes, &sum, sizeof(sum));
+}
+
+/* As stores before version 17 have them.  Their digests have 64 bits. */
+static void test_plain_page_is_read_with_short_digests(void)
+{
+	const uint64_t digest = UINT64_C(0x0123456789abcd00);
+	const Anchor expected[] = {
+		{ 7, 9, 5 },
+		{ anchor_digest(digest), 1, 6 },
+		{ anchor_digest(digest), 2, ANCHOR_WHOLE_BLOCK },
+		{ anchor_digest(digest + 0x10000), 3, 8 },
+	};
+	uint8_t bytes[100 + ANCHOR_PAGE_SLACK] = { 0 };
+	Anchor back[ANCHOR_PAGE_ENTRIES];
+	size_t n_bytes = 6;
+	unsigned n;
+
+	n_bytes += put_plain(bytes + n_bytes, 7, 1, 9, 5);
+	n_bytes += put_plain(bytes + n_bytes, digest - 7, 8, 2, ANCHOR_WHOLE_BLOCK);
+	n_bytes += put_plain(bytes + n_bytes, 1, 1, 1, 6);
+	n_bytes += put_plain(bytes + n_bytes, 0x10000, 3, 3, 8);
+	seal(bytes, n_bytes, 4);
+
+	g_assert_true(anchor_page_is_plain(bytes, n_bytes));
+	g_assert_true(anchor_page_read(bytes, n_bytes, back, &n));
+	g_assert_cmpmem(back, n * sizeof(*back), expected, sizeof(expected));
+
+	for (size_t i = 6; i < n_bytes; i++) {
+		seal(bytes, i, 4);
+		g_assert_false(anchor_page_read(bytes, i, back, &n));
+	}
+	seal(bytes, n_bytes, 5);
+	g_assert_false(anchor_page_read(bytes, n_bytes, back, &n));
+}
+
+static void test_only_zeros_have_the_digest_of_zeros(void)
+{
+	g_assert_cmpuint(anchor_digest(ANCHOR_ZEROS_DIGEST), ==, ANCHOR_ZEROS_DIGEST);
+	for (unsigned bits = 1; bits <= 64; bits++) {
+		uint64_t digest = UINT64_MAX >> (64 - bits);
+
+		g_assert_cmpuint(anchor_digest(digest), !=, ANCHOR_ZEROS_DIGEST);
+		g_assert_cmpuint(anchor_digest(digest - 1), <=, anchor_digest(digest));
+		g_assert_cmpuint(anchor_digest(anchor_digest(digest)), ==, anchor_digest(digest));
+	}
 }
 
 static void test_damaged_page_is_not_read(void)
@@ -117,25 +187,62 @@ static void test_damaged_page_is_not_read(void)
 	g_assert_true(anchor_page_read(page->bytes, page->n_bytes, back, &n));
 }
 
-/* A page of random bytes with a valid checksum must be refused or read, never overrun. */
+/* A page of random bytes with a valid checksum must be refused or read in order, never overrun. */
 static void test_page_of_nonsense_is_not_overrun(void)
 {
-	AnchorPage page = { 0 };
+	uint8_t bytes[ANCHOR_PAGE_BYTES];
 	Anchor back[ANCHOR_PAGE_ENTRIES];
 
-	for (int round = 0; round < 20000; round++) {
+	for (int round = 0; round < 40000; round++) {
+		unsigned packed = round % 2 ? ANCHOR_PAGE_PACKED : 0;
 		size_t n_bytes = (size_t)g_random_int_range(7, ANCHOR_PAGE_BYTES + 1);
+		unsigned n_entries = (unsigned)g_random_int_range(0, ANCHOR_PAGE_ENTRIES + 2);
 		g_autofree uint8_t *stored = NULL;
 		unsigned n;
 
 		for (size_t i = 0; i < n_bytes; i += 1 + i / 16)
-			page.bytes[i] = (uint8_t)g_random_int();
-		page.n_bytes = n_bytes;
-		page.n_entries = (unsigned)g_random_int_range(0, ANCHOR_PAGE_ENTRIES + 2);
-		anchor_page_seal(&page);
-		stored = g_memdup2(page.bytes, n_bytes + ANCHOR_PAGE_SLACK);
-		if (anchor_page_read(stored, n_bytes, back, &n))
-			g_assert_cmpuint(n, ==, page.n_entries);
+			bytes[i] = (uint8_t)g_random_int();
+		/* Few bits, so that the header can be valid. */
+		for (size_t i = 18; packed && i < MIN(n_bytes, 22); i++)
+			bytes[i] &= 0x3f;
+		seal(bytes, n_bytes, n_entries | packed);
+		stored = g_malloc0(n_bytes + ANCHOR_PAGE_SLACK);
+		memcpy(stored, bytes, n_bytes);
+		if (!anchor_page_read(stored, n_bytes, back, &n))
+			continue;
+		g_assert_cmpuint(n, ==, n_entries);
+		for (unsigned i = 1; packed && i < n; i++)
+			g_assert_cmpuint(back[i - 1].digest, <=, back[i].digest);
+	}
+}
+
+/* Each field of the header at its limits, with the checksum right. */
+static void test_header_out_of_range_is_refused(void)
+{
+	g_autofree AnchorPage *page = g_new0(AnchorPage, 1);
+	Anchor back[ANCHOR_PAGE_ENTRIES];
+	unsigned n;
+
+	anchor_page_begin(page);
+	for (unsigned i = 0; i < 100; i++) {
+		const Anchor anchor = { .digest = i * 1000, .object = i, .block = i };
+
+		g_assert_true(anchor_page_add(page, &anchor));
+	}
+	anchor_page_seal(page);
+	for (size_t at = 18; at < 22; at++) {
+		uint8_t right = page->bytes[at];
+
+		for (unsigned value = 0; value < 256; value++) {
+			page->bytes[at] = (uint8_t)value;
+			seal(page->bytes, page->n_bytes, 100 | ANCHOR_PAGE_PACKED);
+			if (value > 63)
+				g_assert_false(
+					anchor_page_read(page->bytes, page->n_bytes, back, &n));
+			else if (anchor_page_read(page->bytes, page->n_bytes, back, &n))
+				g_assert_cmpuint(n, ==, 100);
+		}
+		page->bytes[at] = right;
 	}
 }
 
@@ -168,11 +275,17 @@ int main(int argc, char **argv)
 	g_test_add_func("/anchor-page/largest-numbers-come-back", test_largest_numbers_come_back);
 	g_test_add_func("/anchor-page/page-has-no-more-entries-than-can-be-unpacked",
 			test_page_has_no_more_entries_than_can_be_unpacked);
-	g_test_add_func("/anchor-page/typical-anchor-takes-less-than-11-bytes",
-			test_typical_anchor_takes_less_than_11_bytes);
+	g_test_add_func("/anchor-page/typical-anchor-takes-less-than-8-bytes",
+			test_typical_anchor_takes_less_than_8_bytes);
+	g_test_add_func("/anchor-page/plain-page-is-read-with-short-digests",
+			test_plain_page_is_read_with_short_digests);
+	g_test_add_func("/anchor-page/only-zeros-have-the-digest-of-zeros",
+			test_only_zeros_have_the_digest_of_zeros);
 	g_test_add_func("/anchor-page/damaged-page-is-not-read", test_damaged_page_is_not_read);
 	g_test_add_func("/anchor-page/page-of-nonsense-is-not-overrun",
 			test_page_of_nonsense_is_not_overrun);
+	g_test_add_func("/anchor-page/header-out-of-range-is-refused",
+			test_header_out_of_range_is_refused);
 	g_test_add_func("/anchor-page/fences-lead-before-the-first-entry",
 			test_fences_lead_before_the_first_entry);
 
