@@ -6,8 +6,9 @@
 
 struct Repeats {
 	size_t least_blocks;
-	GArray *sums;      /* uint64_t: of the blocks that were added */
-	GHashTable *first; /* hash of @least_blocks sums -> 1 + number of the first of these blocks */
+	GArray *sums; /* uint64_t: of the blocks that were added */
+	GHashTable
+		*first; /* hash of @least_blocks sums -> 1 + number of the first of these blocks */
 };
 
 Repeats *repeats_new(size_t least_blocks)

@@ -333,8 +333,7 @@ int main(int argc, char **argv)
 			test_what_repeats_is_copied_once);
 	g_test_add_func("/extent-rest/a-pattern-repeats-what-was-copied-of-it",
 			test_a_pattern_repeats_what_was_copied_of_it);
-	g_test_add_func("/extent-rest/zeros-do-not-repeat",
-			test_zeros_do_not_repeat);
+	g_test_add_func("/extent-rest/zeros-do-not-repeat", test_zeros_do_not_repeat);
 	g_test_add_func("/extent-rest/a-last-piece-of-what-repeats-stays-last",
 			test_a_last_piece_of_what_repeats_stays_last);
 	g_test_add_func("/extent-rest/it-is-worth-it-if-it-is-little",

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/btrfs/plan/extent-plan.h"
 
-#include "common/content/remainder.h"
 #include "daemon/btrfs/plan/extent-coverage.h"
+#include "daemon/btrfs/plan/remainder-plan.h"
 #include "daemon/btrfs/plan/sharing-cost.h"
 #include "daemon/btrfs/refs/ref-choice.h"
 
@@ -17,8 +17,7 @@ struct ExtentPlan {
 	ExtentFiles *files;
 	ExtentScope *scope;
 	GArray *steps;
-	GArray *rest;          /* RemainderPiece: ranges to copy */
-	GArray *parts;         /* CopyPart: where they are copied from, and what repeats these */
+	RemainderPlan *rest;   /* what is copied */
 	GArray *rest_steps;    /* ExtentStep: those of the rest, which come last */
 	GArray *locked;        /* uint32_t: ids of sources, which are to stay */
 	GHashTable *is_locked; /* the same, to be looked up */
@@ -44,8 +43,7 @@ ExtentPlan *extent_plan_new(Pass *pass, ExtentSums *sums, ObjectTable *table, Ex
 	plan->files = files;
 	plan->scope = pass->btrfs.scope;
 	plan->steps = g_array_new(false, false, sizeof(ExtentStep));
-	plan->rest = g_array_new(false, false, sizeof(RemainderPiece));
-	plan->parts = g_array_new(false, false, sizeof(CopyPart));
+	plan->rest = remainder_plan_new(pass);
 	plan->rest_steps = g_array_new(false, false, sizeof(ExtentStep));
 	plan->locked = g_array_new(false, false, sizeof(uint32_t));
 	plan->is_locked = g_hash_table_new(NULL, NULL);
@@ -64,8 +62,7 @@ void extent_plan_free(ExtentPlan *plan)
 	ref_choice_free(plan->choice);
 	extent_refs_free(plan->refs);
 	g_array_unref(plan->steps);
-	g_array_unref(plan->rest);
-	g_array_unref(plan->parts);
+	remainder_plan_free(plan->rest);
 	g_array_unref(plan->rest_steps);
 	g_array_unref(plan->locked);
 	g_hash_table_unref(plan->is_locked);
@@ -139,7 +136,7 @@ static bool lock_source(ExtentPlan *plan, const Object *source)
 static uint64_t plan_rest_step(ExtentPlan *plan, const ExtentRef *ref, uint64_t position,
 			       uint64_t length)
 {
-	const RemainderPiece *piece = remainder_find(plan->rest, position);
+	const RemainderPiece *piece = remainder_plan_find(plan->rest, position);
 	ExtentStep step = {
 		.from = STEP_FROM_COPY,
 		.target = *ref,
@@ -223,97 +220,10 @@ static bool plan_place(ExtentPlan *plan, const ExtentRef *ref, bool *ret_done, G
 	return true;
 }
 
-/* The reference with the byte @position of the target and most of the bytes after it; there is one. */
-static const ExtentRef *place_of_byte(const ExtentRef *refs, size_t n_refs, uint64_t position)
-{
-	const ExtentRef *best = NULL;
-	uint64_t best_end = position;
-
-	for (size_t i = 0; i < n_refs; i++) {
-		uint64_t end = refs[i].position + extent_ref_shown_bytes(&refs[i]);
-
-		if (refs[i].position > position || end <= best_end)
-			continue;
-		best = &refs[i];
-		best_end = end;
-	}
-
-	return best;
-}
-
-static int compare_parts(const void *a, const void *b)
-{
-	const CopyPart *one = a;
-	const CopyPart *other = b;
-
-	if (one->is_repeat != other->is_repeat)
-		return one->is_repeat ? 1 : -1;
-	return (one->offset > other->offset) - (one->offset < other->offset);
-}
-
-/* Choose the places of one piece of the remainder. */
-static void plan_part(ExtentPlan *plan, const RemainderPiece *piece, const ExtentRef *refs,
-		      size_t n_refs)
-{
-	for (uint64_t done = 0; done < piece->length;) {
-		uint64_t position = piece->position + done;
-		const ExtentRef *ref = place_of_byte(refs, n_refs, position);
-		uint64_t end = ref->position + extent_ref_shown_bytes(ref);
-		CopyPart part = {
-			.place = *ref,
-			.place_offset = ref->offset + (position - ref->position),
-			.offset = piece->offset + done,
-			.length = MIN(end - position, piece->length - done),
-			.is_repeat = piece->is_repeat,
-		};
-
-		g_array_append_val(plan->parts, part);
-		done += part.length;
-	}
-}
-
-static void plan_parts(ExtentPlan *plan, const ExtentRef *refs, size_t n_refs)
-{
-	for (guint i = 0; i < plan->rest->len; i++)
-		plan_part(plan, &g_array_index(plan->rest, RemainderPiece, i), refs, n_refs);
-	g_array_sort(plan->parts, compare_parts);
-}
-
-/* The space of the remainder on the disk, in whole blocks. */
-static uint64_t rest_bytes(const ExtentPlan *plan)
-{
-	uint64_t bytes = remainder_bytes(plan->rest);
-
-	return (bytes + plan->block_bytes - 1) / plan->block_bytes * plan->block_bytes;
-}
-
 /* Whether snapshots hold the target also after the plan. */
 static bool is_held(const ExtentPlan *plan)
 {
 	return ref_choice_holders(plan->choice)->len > 0;
-}
-
-/* Lay out the remainder; *ret is false if no copy of it would do. */
-static bool lay_rest(ExtentPlan *plan, const ExtentRef *refs, size_t n_refs, bool *ret,
-		     GError **error)
-{
-	size_t repeat_blocks;
-
-	if (!checksum_trust_repeats(plan->pass, plan->target, &repeat_blocks, error))
-		return false;
-
-	*ret = remainder_lay(plan->cover, refs, n_refs, plan->block_bytes, repeat_blocks,
-			     plan->rest);
-	return true;
-}
-
-/* Whether ranges of the remainder equal others of it. */
-static bool repeats(const ExtentPlan *plan)
-{
-	for (guint i = 0; i < plan->rest->len; i++)
-		if (g_array_index(plan->rest, RemainderPiece, i).is_repeat)
-			return true;
-	return false;
 }
 
 /* Plan the copy of the remainder; *ret is false if there is no point in one. */
@@ -333,31 +243,36 @@ static bool plan_rest(ExtentPlan *plan, const ExtentRef *refs, size_t n_refs, bo
 		return true;
 	}
 	if (plan->pass->settings->rewrite != REWRITE_NEVER && !extent_refs_is_encoded(plan->refs) &&
-	    !lay_rest(plan, refs, n_refs, &is_laid, error))
+	    !remainder_plan_lay(plan->rest, plan->target, plan->cover, refs, n_refs, &is_laid,
+				error))
 		return false;
-	if (!is_laid || !remainder_is_worth(&plan->pass->btrfs.remainders, rest_bytes(plan),
-					    plan->target->size_bytes)) {
+	if (!is_laid ||
+	    !remainder_is_worth(&plan->pass->btrfs.remainders, remainder_plan_bytes(plan->rest),
+				plan->target->size_bytes)) {
 		if (lack->keeps_zeros)
 			*ret_reason = SKIP_KEEP_ZEROS;
 		return true;
 	}
 
 	/* As long as snapshots hold the extent, its copy takes additional space. */
-	if (is_held(plan) && rest_bytes(plan) > plan->pass->btrfs.remainders.held_room_bytes) {
-		*ret_reason = rest_bytes(plan) > plan->pass->btrfs.remainders.held_most_bytes
+	if (is_held(plan) &&
+	    remainder_plan_bytes(plan->rest) > plan->pass->btrfs.remainders.held_room_bytes) {
+		*ret_reason = remainder_plan_bytes(plan->rest) >
+					      plan->pass->btrfs.remainders.held_most_bytes
 				      ? SKIP_CLONES
 				      : SKIP_NO_SPACE;
 		return true;
 	}
 
-	plan_parts(plan, refs, n_refs);
+	remainder_plan_choose_parts(plan->rest, refs, n_refs);
 	*ret = true;
 	return true;
 }
 
 static ExtentGain gain_of(const ExtentPlan *plan)
 {
-	return (ExtentGain){ plan->target->size_bytes, rest_bytes(plan), is_held(plan) };
+	return (ExtentGain){ plan->target->size_bytes, remainder_plan_bytes(plan->rest),
+			     is_held(plan) };
 }
 
 /* Whether the steps for the first @n_places references cost more than the copy gains. */
@@ -367,7 +282,7 @@ static bool is_too_scattered(const ExtentPlan *plan, size_t n_places)
 	ExtentGain gain = gain_of(plan);
 
 	/* Each reference has one item already. */
-	return plan->rest->len > 0 &&
+	return !remainder_plan_is_empty(plan->rest) &&
 	       !sharing_cost_pays(plan->pass->btrfs.cost, &gain, n_steps - MIN(n_steps, n_places));
 }
 
@@ -406,7 +321,8 @@ static bool plan_places(ExtentPlan *plan, ExtentPlanOutcome *ret, SkipReason *re
 	refs = extent_refs_list(plan->refs, &n);
 	if (!is_complete && !plan_rest(plan, refs, n, &is_complete, ret_reason, error))
 		return false;
-	if (extent_coverage_lack(plan->coverage)->lacks_equals && !(is_complete && repeats(plan))) {
+	if (extent_coverage_lack(plan->coverage)->lacks_equals &&
+	    !(is_complete && remainder_plan_repeats(plan->rest))) {
 		*ret = EXTENT_ALONE;
 		return true;
 	}
@@ -521,8 +437,7 @@ static void begin(ExtentPlan *plan, const Object *target, const GArray *runs)
 	for (guint i = 0; i < runs->len; i++)
 		g_hash_table_add(plan->in_runs,
 				 GUINT_TO_POINTER(g_array_index(runs, Run, i).source));
-	g_array_set_size(plan->rest, 0);
-	g_array_set_size(plan->parts, 0);
+	remainder_plan_clear(plan->rest);
 	g_array_set_size(plan->rest_steps, 0);
 	g_array_set_size(plan->steps, 0);
 	extent_sources_clear(plan->sources);
@@ -605,7 +520,7 @@ RemainderClaim extent_plan_claim(const ExtentPlan *plan)
 
 uint64_t extent_plan_rest_bytes(const ExtentPlan *plan)
 {
-	return rest_bytes(plan);
+	return remainder_plan_bytes(plan->rest);
 }
 
 const ExtentCover *extent_plan_cover(const ExtentPlan *plan)
@@ -615,7 +530,7 @@ const ExtentCover *extent_plan_cover(const ExtentPlan *plan)
 
 const GArray *extent_plan_parts(const ExtentPlan *plan)
 {
-	return plan->parts;
+	return remainder_plan_parts(plan->rest);
 }
 
 const GArray *extent_plan_steps(const ExtentPlan *plan)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/btrfs/plan/extent-zeros.h"
 
-#include "common/content/remainder.h"
 #include "common/content/zeros.h"
+#include "daemon/btrfs/plan/remainder-plan.h"
 #include "daemon/btrfs/plan/zero-source.h"
 #include "daemon/context/provisioned-files.h"
 #include "daemon/share/block-set.h"
@@ -10,8 +10,7 @@
 struct ExtentZeros {
 	Pass *pass;
 	ProvisionedFiles *provisioned;
-	GArray *rest;         /* RemainderPiece */
-	size_t repeat_blocks; /* of the present target, as for remainder_lay() */
+	RemainderPlan *rest;
 };
 
 ExtentZeros *extent_zeros_new(Pass *pass)
@@ -20,7 +19,7 @@ ExtentZeros *extent_zeros_new(Pass *pass)
 
 	zeros->pass = pass;
 	zeros->provisioned = provisioned_files_new(pass->filesystem->fd, pass->stop);
-	zeros->rest = g_array_new(false, false, sizeof(RemainderPiece));
+	zeros->rest = remainder_plan_new(pass);
 	return zeros;
 }
 
@@ -30,19 +29,20 @@ void extent_zeros_free(ExtentZeros *zeros)
 		return;
 
 	provisioned_files_free(zeros->provisioned);
-	g_array_unref(zeros->rest);
+	remainder_plan_free(zeros->rest);
 	g_free(zeros);
 }
 
-/* Compute the remainder that @cover leaves; false if no copy of it would do. */
-static bool find_rest(ExtentZeros *zeros, const ExtentCover *cover, const ExtentRef *refs,
-		      size_t n_refs, uint64_t *ret_bytes)
+/* Compute the bytes of the remainder that @cover leaves; *ret is false if no copy of it would do. */
+static bool find_rest(ExtentZeros *zeros, const Object *target, const ExtentCover *cover,
+		      const ExtentRef *refs, size_t n_refs, bool *ret, uint64_t *ret_bytes,
+		      GError **error)
 {
-	bool found = remainder_lay(cover, refs, n_refs, zeros->pass->block_bytes,
-				   zeros->repeat_blocks, zeros->rest);
+	if (!remainder_plan_lay(zeros->rest, target, cover, refs, n_refs, ret, error))
+		return false;
 
-	*ret_bytes = remainder_bytes(zeros->rest);
-	return found;
+	*ret_bytes = remainder_plan_bytes(zeros->rest);
+	return true;
 }
 
 /* Whether zeros are shared with other zeros. */
@@ -63,20 +63,24 @@ static void add_zeros(const ExtentZeros *zeros, ExtentCover *cover)
 
 /* Whether the extent can be freed only if its zeros are covered. */
 static bool is_of_use(ExtentZeros *zeros, const Object *target, ExtentCover *cover,
-		      const ExtentRef *refs, size_t n_refs)
+		      const ExtentRef *refs, size_t n_refs, bool *ret, GError **error)
 {
 	uint64_t without, with;
-	bool done;
+	bool is_laid, done;
 
-	if (find_rest(zeros, cover, refs, n_refs, &without) && without == 0)
+	*ret = false;
+	if (!find_rest(zeros, target, cover, refs, n_refs, &is_laid, &without, error))
 		return false;
+	if (is_laid && without == 0)
+		return true;
 
 	add_zeros(zeros, cover);
-	done = find_rest(zeros, cover, refs, n_refs, &with) && with != without &&
+	done = find_rest(zeros, target, cover, refs, n_refs, &is_laid, &with, error);
+	extent_cover_remove_zeros(cover);
+	*ret = done && is_laid && with != without &&
 	       (with == 0 ||
 		(zeros->pass->settings->rewrite != REWRITE_NEVER &&
 		 remainder_is_worth(&zeros->pass->btrfs.remainders, with, target->size_bytes)));
-	extent_cover_remove_zeros(cover);
 	return done;
 }
 
@@ -115,15 +119,15 @@ bool extent_zeros_cover(ExtentZeros *zeros, const Object *target, ExtentCover *c
 	ExtentStamp mine = checksum_trust_stamp(target);
 	ExtentStamp other = CHECKSUM_TRUST_HOLE;
 	ChecksumTrust trust;
-	bool kept;
+	bool is_useful, kept;
 
 	*ret = ZEROS_OF_NO_USE;
 	*ret_blamed = NULL;
 	if (target->btime_nsec == 0 || !has_source(zeros, target))
 		return true;
-	if (!checksum_trust_repeats(zeros->pass, target, &zeros->repeat_blocks, error))
+	if (!is_of_use(zeros, target, cover, refs, n_refs, &is_useful, error))
 		return false;
-	if (!is_of_use(zeros, target, cover, refs, n_refs))
+	if (!is_useful)
 		return true;
 
 	if (shares(zeros))

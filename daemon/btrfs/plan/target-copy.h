@@ -17,9 +17,16 @@ typedef struct {
 	bool is_for_deferred;
 } TargetCopy;
 
-/* Make the copy that @planned needs, if any; false if this fails. */
+typedef enum {
+	COPY_MADE,    /* or none is needed */
+	COPY_FAILED,  /* the target has to be skipped; a stopped pass tells nothing about it */
+	COPY_DOUBTED, /* ranges of the target have equal sums and differ: it may be planned again */
+} CopyOutcome;
+
+/* Make the copy that @planned needs, if any; *ret_failure: with COPY_FAILED. */
 bool target_copy_make(TargetCopy *target, Pass *pass, ExtentFiles *files,
-		      const PlannedTarget *planned, CopyFailure *ret_failure);
+		      const PlannedTarget *planned, CopyOutcome *ret, CopyFailure *ret_failure,
+		      GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
 /* The target is done, or planned anew: free its copy.  The shared part of the copy stays. */
 void target_copy_drop(TargetCopy *target, Pass *pass);

@@ -11,11 +11,9 @@
 #include "daemon/btrfs/share/metadata-watch.h"
 #include "daemon/btrfs/share/resume-point.h"
 #include "daemon/btrfs/share/step-batch.h"
+#include "daemon/btrfs/share/target-runs.h"
 #include "daemon/share/dedupe-failure.h"
 #include "hashstore/objects/open-extents.h"
-
-/* Limit of the runs of one target, in the order of RunOrder. */
-#define TARGET_RUNS (1 << 17)
 
 /* The outcome of one step. */
 typedef enum {
@@ -32,9 +30,7 @@ typedef struct {
 	ExtentRefs *refs;
 	ExtentPlan *plan;
 	RoleSwap *swap;
-	GArray *runs;   /* Run, of the present target */
-	bool has_zeros; /* one of them is from a hole */
-	uint32_t repeating; /* the target, if ranges of it are equal; or 0 */
+	TargetRuns runs; /* of the present target */
 	ShareRound *round;
 	int64_t reserve_usec; /* monotonic; when the metadata reserve was last looked at */
 	ExtentQueue *planned;
@@ -157,7 +153,7 @@ static bool is_true_target(const ExtentSharer *sharer, const Object *target)
  */
 static bool pin(ExtentSharer *sharer, const Object *target, SkipReason reason, GError **error)
 {
-	bool has_zeros_only = sharer->has_zeros && sharer->runs->len == 1;
+	bool has_zeros_only = sharer->runs.has_zeros && sharer->runs.list->len == 1;
 	/* A source that cannot be freed itself was not counted before, unless only its cost prevents it. */
 	bool is_news =
 		is_true_target(sharer, target) || reason == SKIP_PIECES || reason == SKIP_METADATA;
@@ -165,14 +161,14 @@ static bool pin(ExtentSharer *sharer, const Object *target, SkipReason reason, G
 	bool is_searched = false;
 
 	if (sharer->round->search && is_news && reason == SKIP_PINNED &&
-	    !block_search_add(sharer->round->search, target, why, sharer->runs, &is_searched,
+	    !block_search_add(sharer->round->search, target, why, sharer->runs.list, &is_searched,
 			      error))
 		return false;
 	if (skip_may_pass(reason) || !has_zeros_only) {
 		object_table_add_fact(sharer->table, target->id,
 				      skip_may_pass(reason) ? FACT_MOVED : FACT_PINNED);
 		sharer->round->n_pinned++;
-		replan_list_add_pinned(sharer->round->replan, target, why, sharer->runs,
+		replan_list_add_pinned(sharer->round->replan, target, why, sharer->runs.list,
 				       sharer->pass->block_bytes);
 	}
 	if (is_searched)
@@ -197,7 +193,7 @@ static void enqueue(ExtentSharer *sharer, const Object *target)
 	bool is_ahead = steps->len > 0 && !extent_queue_ends_before(sharer->planned, first);
 	PlannedTarget *planned =
 		extent_queue_push(sharer->planned, target, steps, extent_plan_parts(sharer->plan),
-				  extent_plan_holders(sharer->plan), sharer->runs);
+				  extent_plan_holders(sharer->plan), sharer->runs.list);
 
 	planned->claim = extent_plan_claim(sharer->plan);
 	if (planned->holders->len > 0)
@@ -225,41 +221,20 @@ static void keep(ExtentSharer *sharer, const Object *target)
 	sharer->round->n_pinned++;
 }
 
-typedef enum {
-	COPY_MADE,
-	COPY_FAILED,  /* the target is skipped */
-	COPY_DOUBTED, /* ranges of the target have equal sums and differ: the target may be planned again */
-} CopyOutcome;
-
 /* Make the copy that @planned, the first target, needs. */
 static bool make_copy(ExtentSharer *sharer, const PlannedTarget *planned, CopyOutcome *ret,
 		      GError **error)
 {
-	ExtentStamp stamp = checksum_trust_stamp(&planned->extent);
 	CopyFailure failure;
-	bool kept = false;
 
-	*ret = COPY_MADE;
-	if (target_copy_make(&sharer->copy, sharer->pass, sharer->files, planned, &failure))
-		return true;
-
-	*ret = COPY_FAILED;
-	/* A stopped pass tells nothing about the target. */
-	if (!pass_checkpoint(sharer->pass))
-		return true;
-	if (failure.reason == SKIP_DIFFERS) {
-		sharer->pass->result->compare_bytes += failure.wasted_bytes;
-		if (!checksum_trust_add(sharer->pass, &stamp, &stamp, failure.wasted_bytes, &kept,
-					error))
-			return false;
+	if (!target_copy_make(&sharer->copy, sharer->pass, sharer->files, planned, ret, &failure,
+			      error))
+		return false;
+	if (*ret == COPY_FAILED && pass_checkpoint(sharer->pass)) {
+		extent_outcome_note_skipped(sharer->pass, &planned->extent, failure.reason,
+					    failure.blamed);
+		keep(sharer, &planned->extent);
 	}
-	if (kept) {
-		*ret = COPY_DOUBTED;
-		return true;
-	}
-
-	extent_outcome_note_skipped(sharer->pass, &planned->extent, failure.reason, failure.blamed);
-	keep(sharer, &planned->extent);
 	return true;
 }
 
@@ -483,13 +458,13 @@ static bool may_wait_for_queue(const ExtentSharer *sharer, SkipReason reason)
 static bool make_plan(ExtentSharer *sharer, const Object *target, ExtentPlanOutcome *ret,
 		      SkipReason *ret_reason, GError **error)
 {
-	if (!extent_plan_make(sharer->plan, target, sharer->runs, ret, ret_reason, error))
+	if (!extent_plan_make(sharer->plan, target, sharer->runs.list, ret, ret_reason, error))
 		return false;
 	if (*ret != EXTENT_PINNED || !may_wait_for_queue(sharer, *ret_reason))
 		return true;
 
 	return execute_all(sharer, error) &&
-	       extent_plan_make(sharer->plan, target, sharer->runs, ret, ret_reason, error);
+	       extent_plan_make(sharer->plan, target, sharer->runs.list, ret, ret_reason, error);
 }
 
 static bool plan_target(ExtentSharer *sharer, Object *target, GError **error)
@@ -512,12 +487,12 @@ static bool plan_target(ExtentSharer *sharer, Object *target, GError **error)
 		return true;
 	}
 	if (!make_plan(sharer, target, &outcome, &reason, error) ||
-	    (outcome == EXTENT_PLANNED &&
-	     !role_swap_try(sharer->swap, &sharer->plan, target, sharer->runs, &is_turned, error)))
+	    (outcome == EXTENT_PLANNED && !role_swap_try(sharer->swap, &sharer->plan, target,
+							 sharer->runs.list, &is_turned, error)))
 		return false;
 	if (!is_turned)
 		extent_plan_judge(sharer->plan, &outcome, &reason);
-	if (!extent_plan_defer(sharer->plan, target, sharer->runs, &outcome, &reason, error))
+	if (!extent_plan_defer(sharer->plan, target, sharer->runs.list, &outcome, &reason, error))
 		return false;
 
 	switch (outcome) {
@@ -529,7 +504,7 @@ static bool plan_target(ExtentSharer *sharer, Object *target, GError **error)
 		return true;
 	case EXTENT_PINNED:
 		/* If it only repeats itself, it is no duplicate. */
-		return sharer->runs->len == 0 || pin(sharer, target, reason, error);
+		return sharer->runs.list->len == 0 || pin(sharer, target, reason, error);
 	case EXTENT_PLANNED:
 		break;
 	}
@@ -548,13 +523,10 @@ static bool end_target(ExtentSharer *sharer, GError **error)
 {
 	const Object *found;
 	Object target;
-	uint32_t id = sharer->runs->len > 0 ? run_target(&g_array_index(sharer->runs, Run, 0))
-					    : sharer->repeating;
 
-	sharer->repeating = 0;
-	if (id == 0)
+	if (sharer->runs.target == 0)
 		return true;
-	if (!hash_store_find(sharer->pass->store, id, &found, error))
+	if (!hash_store_find(sharer->pass->store, sharer->runs.target, &found, error))
 		return false;
 
 	if (found) {
@@ -562,19 +534,8 @@ static bool end_target(ExtentSharer *sharer, GError **error)
 		if (!plan_target(sharer, &target, error))
 			return false;
 	}
-	g_array_set_size(sharer->runs, 0);
-	sharer->has_zeros = false;
+	target_runs_clear(&sharer->runs);
 	return execute_surplus(sharer, error);
-}
-
-/* Note a run of the present target; zeros only once. */
-static void add_run(ExtentSharer *sharer, const Run *run)
-{
-	if (run->source == RUN_HOLE && sharer->has_zeros)
-		return;
-
-	sharer->has_zeros |= run->source == RUN_HOLE;
-	g_array_append_val(sharer->runs, *run);
 }
 
 static bool share_all(ExtentSharer *sharer, RunOrder *order, GError **error)
@@ -590,10 +551,7 @@ static bool share_all(ExtentSharer *sharer, RunOrder *order, GError **error)
 			return false;
 		if (!next)
 			break;
-		if (run_is_inside(&next->run))
-			sharer->repeating = run_target(&next->run);
-		else if (sharer->runs->len < TARGET_RUNS)
-			add_run(sharer, &next->run);
+		target_runs_add(&sharer->runs, &next->run);
 	}
 
 	return execute_all(sharer, error);
@@ -609,7 +567,7 @@ bool extents_share(Pass *pass, ExtentSums *sums, ObjectTable *table, RunOrder *o
 	g_autoptr(ExtentPlan) plan = extent_plan_new(pass, sums, table, files);
 	g_autoptr(ExtentPlan) other = extent_plan_new(pass, sums, table, files);
 	g_autoptr(RoleSwap) swap = role_swap_new(pass, table, other);
-	g_autoptr(GArray) runs = g_array_new(false, false, sizeof(Run));
+	g_auto(TargetRuns) runs = target_runs_make();
 	g_autoptr(ExtentQueue) planned = extent_queue_new();
 	g_autoptr(GArray) results = g_array_new(false, false, sizeof(SharedStep));
 	ExtentSharer sharer = {
