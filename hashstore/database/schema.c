@@ -128,8 +128,8 @@ static const char *const steps[] = {
 	 * 17.  Pages of anchors are packed, and places replace the index of objects by id.  Both can take long in a
 	 * large store, so passes do it when they end: see segments.h and object-places.h.
 	 */
-	"CREATE TABLE place ("
-	"  id INTEGER PRIMARY KEY, subvolume INTEGER NOT NULL, inode INTEGER NOT NULL);",
+	("CREATE TABLE place ("
+	 "  id INTEGER PRIMARY KEY, subvolume INTEGER NOT NULL, inode INTEGER NOT NULL);"),
 };
 
 const Schema schema_current = { .steps = steps,
