@@ -520,8 +520,8 @@ def test_what_a_deleted_file_shows_is_shared_when_it_has_gone(tree, filesystem, 
 
 def test_what_was_postponed_is_shared_also_when_the_store_was_packed_since(tree, filesystem,
                                                                            dedupd):
-    # Segments of earlier passes are merged when there are more than eight.
-    for number in range(10):
+    # Segments of earlier passes are merged when there are more than sixteen.
+    for number in range(18):
         write_extent(tree / f"old-{number}", noise(10 + number, MIB))
         harness.settle(filesystem)
         assert dedupd.run(find="checksums").status == 0
@@ -530,7 +530,7 @@ def test_what_was_postponed_is_shared_also_when_the_store_was_packed_since(tree,
     with leased(tree / "two"):
         run = dedupd.run(find="checksums")
     assert run.skipped == {"leased": 1}
-    assert run.store["segments"] < 10
+    assert run.store["segments"] < 18
 
     assert check(dedupd).freed_bytes == 4 * MIB
 
