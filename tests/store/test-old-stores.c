@@ -184,14 +184,15 @@ static void copy_old(const OldStore *old, const char *path)
 static void test_passes_over_an_old_store_convert_it(const void *data)
 {
 	const OldStore *old = data;
+	/* The store uses these until it is closed. */
+	Stopper stopper = { .looks_left = UINT_MAX };
+	const HashStorePayer payer = { ignore_thread, ignore_thread, count_look, &stopper };
 	g_autoptr(StoreFixture) fixture = store_fixture_new();
 	g_autofree char *name = g_strdup_printf("%s.sqlite", old->uuid);
 	g_autofree char *path = g_build_filename(fixture->directory, name, NULL);
 	g_autofree char *before = NULL;
 	g_autofree char *after = NULL;
 	g_autoptr(HashStore) store = NULL;
-	Stopper stopper = { .looks_left = UINT_MAX };
-	const HashStorePayer payer = { ignore_thread, ignore_thread, count_look, &stopper };
 
 	copy_old(old, path);
 	fixture->options.uuid = old->uuid;
