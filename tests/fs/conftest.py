@@ -43,6 +43,12 @@ def begin_clock(request):
     harness.clock.begin(is_true=request.node.get_closest_marker("true_clock") is not None)
 
 
+@pytest.fixture
+def filled_memory(monkeypatch):
+    """What the programs allocate and free has other bytes than zeros, so that what nobody set shows."""
+    monkeypatch.setenv("MALLOC_PERTURB_", "85")
+
+
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_makereport(item):
     """Note of a test that it failed, for what looks at its filesystems afterwards."""

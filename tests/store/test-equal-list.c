@@ -9,6 +9,9 @@
 #define MEMORY_BYTES ((size_t)1 << 20)
 #define INODES       1500
 
+/* Times a number: a digest, of which the high bits differ as those of real ones. */
+#define SPREAD UINT64_C(0x9e3779b97f4a7c15)
+
 /* A random store, and passes over it. */
 typedef struct {
 	StoreFixture *fixture;
@@ -329,7 +332,7 @@ static void test_groups_beyond_the_list_follow(void)
 				continue;
 			Object object = { .subvolume = 256,
 					  .inode = inode,
-					  .digest = 1000 + inode / 2 + (uint64_t)round * 100000,
+					  .digest = (inode / 2 + (uint64_t)round * 100000) * SPREAD,
 					  .size_bytes = 1 + inode / 2,
 					  .state = OBJECT_DONE };
 			GError *error = NULL;

@@ -14,6 +14,8 @@ import oracle
 from content import KIB, MIB, noise, text, write, write_no_cow
 from subvolumes import btrfs, make_subvolume, snapshot
 
+pytestmark = pytest.mark.usefixtures("filled_memory")
+
 
 @pytest.fixture(params=["btrfs"])
 def kind(request):

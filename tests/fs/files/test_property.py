@@ -16,6 +16,8 @@ import oracle
 from content import BLOCK, noise
 from harness import CERTAIN_BLOCKS_READ as CERTAIN_BLOCKS
 
+pytestmark = pytest.mark.usefixtures("filled_memory")
+
 SEEDS = harness.seeds(6)
 CERTAIN_PLACES = 8   # of more equal ones each is tried with two others only
 ZEROS = bytes(BLOCK)

@@ -2,6 +2,7 @@
 """Test data, the same in every run, and ways to lay it out on the disk."""
 
 import contextlib
+import functools
 import os
 import pathlib
 import random
@@ -12,11 +13,22 @@ import ioctls
 KIB = 1 << 10
 MIB = 1 << 20
 BLOCK = 4 * KIB
+POOL_BYTES = MIB
+
+
+@functools.cache
+def _pool():
+    return random.Random("pool").randbytes(POOL_BYTES)
 
 
 def noise(seed, size):
-    """Bytes that neither repeat nor compress."""
-    return random.Random(seed).randbytes(size)
+    """Bytes that neither repeat nor compress.
+
+    Each MiB is the same pool with its byte values exchanged, which takes a third of the time of new bytes.
+    """
+    values = random.Random(seed)
+    return b"".join(_pool()[:size - at].translate(bytes(values.sample(range(256), 256)))
+                    for at in range(0, size, POOL_BYTES))
 
 
 def text(seed, size):

@@ -5,16 +5,17 @@ Nothing here asks the program under test or shares code with it.
 """
 
 import errno
-import hashlib
 import os
 import re
 import stat
-from typing import NamedTuple, Optional
+import zlib
+from typing import NamedTuple, Optional, Union
 
 import ioctls
 
 BLOCK_BYTES = 4096
 PIECE_BYTES = 1 << 16
+ZEROS = bytes(PIECE_BYTES)
 OPEN_FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_NOATIME
 
 
@@ -39,7 +40,7 @@ class Entry(NamedTuple):
     atime: Optional[int]
     xattrs: tuple
     attributes: Optional[tuple]
-    content: str
+    content: Union[int, str]  # checksum, or target of a symbolic link
 
 
 def _mount_id(fd):
@@ -95,18 +96,21 @@ def _data_pieces(fd):
 
 
 def _digest(fd):
-    """A digest of what a file holds, the same whether its zeros are data or holes."""
-    digest = hashlib.sha256()
+    """A checksum of what a file holds, the same whether its zeros are data or holes.
+
+    Nobody forges here, and CRC-32 takes a sixth of the time of SHA-256.
+    """
+    checksum = 0
     try:
         for offset in _data_pieces(fd):
             piece = os.pread(fd, PIECE_BYTES, offset)
-            if piece.count(0) != len(piece):
-                digest.update(offset.to_bytes(8, "little") + piece)
+            if piece != ZEROS[:len(piece)]:
+                checksum = zlib.crc32(piece, zlib.crc32(offset.to_bytes(8, "little"), checksum))
     except OSError as error:
         if error.errno != errno.EIO:
             raise
         return "unreadable"
-    return digest.hexdigest()
+    return checksum
 
 
 def _xattrs(fd):
@@ -238,9 +242,10 @@ def block_addresses(path, with_encoded=False):
         is_encoded = extent.flags & ioctls.EXTENT_ENCODED
         if extent.is_data and (with_encoded or not is_encoded):
             first = extent.logical // BLOCK_BYTES
-            for index in range(extent.length // BLOCK_BYTES):
-                if first + index < len(addresses):
-                    addresses[first + index] = extent.physical + (0 if is_encoded else index * BLOCK_BYTES)
+            blocks = max(min(extent.length // BLOCK_BYTES, len(addresses) - first), 0)
+            end = extent.physical + blocks * BLOCK_BYTES
+            addresses[first:first + blocks] = ([extent.physical] * blocks if is_encoded
+                                               else range(extent.physical, end, BLOCK_BYTES))
     return addresses
 
 

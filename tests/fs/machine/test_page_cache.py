@@ -168,15 +168,13 @@ def test_of_a_file_that_is_partly_hot_that_part_stays(files, dedupd):
 def run_in_little_memory(dedupd, limit_bytes, *used):
     """A pass in a control group with so much memory, in which these files are read first; its Run."""
     drops = harness.cache_drops()
-    # Filling what is freed, as meson has it done, would count as memory that is in use.
-    kept = {name: text for name, text in dedupd.environment().items() if name != "MALLOC_PERTURB_"}
     script = 'cat $USED >/dev/null; exec "$@"'
-    kept["USED"] = " ".join(map(str, used))
+    environment = dedupd.environment() | {"USED": " ".join(map(str, used))}
     try:
         with little_memory(limit_bytes) as wrapper, \
                 subprocess.Popen([*wrapper, "sh", "-c", script, "sh", *dedupd.command(find="read")],
                                  stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                 stderr=subprocess.PIPE, env=kept) as process:
+                                 stderr=subprocess.PIPE, env=environment) as process:
             run = dedupd.finish(process)
     except DiskUnavailable as unavailable:
         pytest.skip(str(unavailable))

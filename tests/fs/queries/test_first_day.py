@@ -18,6 +18,8 @@ import oracle
 from content import KIB, MIB, clone, noise, overwrite, write, write_extent, write_sparse
 from subvolumes import delete_subvolumes, snapshot
 
+pytestmark = pytest.mark.usefixtures("filled_memory")
+
 BASE = noise(1, 8 * MIB)
 # df counts what btrfs reserves for itself, which changes with its metadata.
 RESERVE_MARGIN = MIB
