@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Clones: what they cost a pass and the store, whatever their arrangement."""
 
-import hashlib
 import os
 import random
 import signal
 import subprocess
 import time
+import zlib
 
 import pytest
 
@@ -58,7 +58,7 @@ def stamps(tree):
         stat = path.stat()
         with open(path, "rb") as file:
             found[path.name] = (stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_uid,
-                                ioctls.flags(path), hashlib.sha256(file.read(4 * MIB)).digest())
+                                ioctls.flags(path), zlib.crc32(file.read(4 * MIB)))
     return found
 
 

@@ -28,20 +28,17 @@ def frozen(tree):
         subprocess.run(["fsfreeze", "--unfreeze", tree], check=True)
 
 
-def has_thread_in_kernel(pid):
-    """Whether the kernel holds a thread of it that no signal ends."""
-    for stat in pathlib.Path(f"/proc/{pid}/task").glob("*/stat"):
+def has_thread_that_waits_for_thaw(pid):
+    """Whether the kernel holds a thread of it before a write to what is frozen; no signal ends that."""
+    for place in pathlib.Path(f"/proc/{pid}/task").glob("*/wchan"):
         with contextlib.suppress(OSError):
-            if stat.read_text(encoding="ascii").rpartition(")")[2].split()[0] == "D":
+            if place.read_text(encoding="ascii") == "percpu_rwsem_wait":
                 return True
     return False
 
 
-def waits_for_thaw(pid):
-    """Until a thread of it waits, and still does a moment later."""
-    wait_until(lambda: has_thread_in_kernel(pid))
-    time.sleep(0.5)
-    return has_thread_in_kernel(pid)
+def wait_until_it_waits_for_thaw(pid):
+    wait_until(lambda: has_thread_that_waits_for_thaw(pid))
 
 
 @pytest.fixture(name="twins")
@@ -68,7 +65,7 @@ def test_a_pass_goes_on_when_its_filesystem_is_thawed(tree, dedupd, twins, find)
     before = oracle.snapshot(tree)
     with frozen(tree):
         process = dedupd.start(find=find)
-        assert waits_for_thaw(process.pid)
+        wait_until_it_waits_for_thaw(process.pid)
         time.sleep(FROZEN_SECONDS)
         assert process.poll() is None
     run = dedupd.finish(process)
@@ -82,7 +79,7 @@ def test_a_pass_goes_on_when_its_filesystem_is_thawed(tree, dedupd, twins, find)
 def test_a_pass_that_is_ended_meanwhile_ends_when_its_filesystem_is_thawed(tree, dedupd, twins, find):
     with frozen(tree):
         process = dedupd.start(find=find)
-        assert waits_for_thaw(process.pid)
+        wait_until_it_waits_for_thaw(process.pid)
         process.terminate()
         time.sleep(1)
         assert process.poll() is None
@@ -99,7 +96,7 @@ def test_the_service_answers_and_can_be_ended_meanwhile(tree, service, twins):
     service.configure(tree)
     with frozen(tree):
         service.start()
-        assert waits_for_thaw(service.pid)
+        wait_until_it_waits_for_thaw(service.pid)
         for words in (["status"], ["status", tree], ["list"]):
             begun = time.monotonic()
             assert service.ask(*words).returncode == 0
