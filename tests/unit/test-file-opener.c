@@ -225,6 +225,28 @@ static void test_a_deep_file_is_opened(void)
 	g_assert_cmpstr(found, ==, expected);
 }
 
+/* The directory gets another name, so only its descriptor leads to the file. */
+static void test_a_directory_in_use_stays_open(void)
+{
+	g_autoptr(PassFixture) fixture = pass_fixture_new();
+	uint64_t root = put_root(fixture);
+	uint64_t used = make_directory(fixture, root, "used", "used");
+	int directory = fixture->scratch->fd;
+
+	make_file(fixture, "used/leaf");
+	assert_opens(fixture, used, "leaf", inode_at(fixture, "used/leaf"));
+	g_assert_cmpint(renameat(directory, "used", directory, "moved"), ==, 0);
+	for (int i = 0; i < 150; i++) {
+		g_autofree char *name = g_strdup_printf("d%d", i);
+		g_autofree char *leaf = g_strdup_printf("d%d/leaf", i);
+		uint64_t inode = make_directory(fixture, root, name, name);
+
+		make_file(fixture, leaf);
+		assert_opens(fixture, inode, "leaf", inode_at(fixture, leaf));
+		assert_opens(fixture, used, "leaf", inode_at(fixture, "moved/leaf"));
+	}
+}
+
 static void open_denied(void *data)
 {
 	PassFixture *fixture = data;
@@ -347,6 +369,8 @@ int main(int argc, char **argv)
 	g_test_add_func("/file-opener/more-directories-than-are-kept-open-can-be-used",
 			test_more_directories_than_are_kept_open_can_be_used);
 	g_test_add_func("/file-opener/a-deep-file-is-opened", test_a_deep_file_is_opened);
+	g_test_add_func("/file-opener/a-directory-in-use-stays-open",
+			test_a_directory_in_use_stays_open);
 	g_test_add_func("/file-opener/what-is-not-permitted-is-denied",
 			test_what_is_not_permitted_is_denied);
 	g_test_add_func("/file-opener/a-file-is-not-gone-for-want-of-descriptors",

@@ -536,6 +536,9 @@ static void test_people_see_what_was_written_for_deferred_extents(void)
 			    "what is freed");
 	sample->settings.dry_run = true;
 	assert_says(sample, "4 KiB would be written anew for what is deferred");
+	assert_does_not_say(sample, "released");
+	sample->result.deferred.released_bytes = 8192;
+	assert_says(sample, "8 KiB, as snapshots were deleted since");
 }
 
 static void test_a_dry_run_tells_what_would_be(void)
