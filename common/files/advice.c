@@ -30,6 +30,8 @@ static const char *const pin_advice[PIN_CAUSES] = {
 		"metadata would grow by more than is freed; delete snapshots that show them",
 	[PIN_KEEP_ZEROS] = "zeros in them are kept as Zeros= says; Zeros=hole would free them",
 	[PIN_SNAPSHOTS] = "read-only snapshots hold them; freed when these are deleted",
+	[PIN_COPY_SPACE] = "copies of parts would take much of the free space while snapshots hold "
+			   "the extents; delete snapshots that show them",
 };
 
 static const char *const skip_advice[SKIP_REASONS] = {

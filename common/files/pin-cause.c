@@ -21,6 +21,7 @@ static const char *const cause_names[PIN_CAUSES] = {
 	[PIN_METADATA] = "metadata",
 	[PIN_KEEP_ZEROS] = "keep-zeros",
 	[PIN_SNAPSHOTS] = "snapshots",
+	[PIN_COPY_SPACE] = "copy-space",
 };
 
 const char *pin_cause_name(PinCause cause)

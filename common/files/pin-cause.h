@@ -29,6 +29,8 @@ typedef enum {
 	PIN_METADATA,           /* metadata would grow by more than it frees */
 	PIN_KEEP_ZEROS,         /* its remainder is zeros that are to stay */
 	PIN_SNAPSHOTS,          /* shared elsewhere; deleting read-only snapshots frees it */
+	/* A copy of its remainder would take much of the free space while snapshots hold the extent. */
+	PIN_COPY_SPACE,
 	PIN_CAUSES,
 } PinCause;
 

@@ -10,7 +10,7 @@ static void test_causes_have_the_words_of_the_report(void)
 		"none",          "uncovered",     "deleted-file",      "differs",
 		"needs-reading", "unfit-sources", "too-costly",        "read-only-snapshot",
 		"immutable",     "reserved",      "deleted-subvolume", "pieces",
-		"metadata",      "keep-zeros",    "snapshots",
+		"metadata",      "keep-zeros",    "snapshots",         "copy-space",
 	};
 
 	g_assert_cmpuint(G_N_ELEMENTS(names), ==, PIN_CAUSES);

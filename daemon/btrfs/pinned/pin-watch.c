@@ -40,7 +40,7 @@ void pin_watch_free(PinWatch *watch)
 
 bool pin_watch_counts_places(uint32_t cause)
 {
-	return cause == PIN_TOO_COSTLY || cause == PIN_METADATA;
+	return cause == PIN_TOO_COSTLY || cause == PIN_METADATA || cause == PIN_COPY_SPACE;
 }
 
 PinnedExtent pin_watch_row(const Object *extent, const ExtentPin *pin)

@@ -230,6 +230,7 @@ static bool is_held(const ExtentPlan *plan)
 static bool plan_rest(ExtentPlan *plan, const ExtentRef *refs, size_t n_refs, bool *ret,
 		      SkipReason *ret_reason, GError **error)
 {
+	const RemainderAccount *account = &plan->pass->btrfs.remainders;
 	const CoverageLack *lack = extent_coverage_lack(plan->coverage);
 	bool is_laid = false;
 
@@ -246,21 +247,20 @@ static bool plan_rest(ExtentPlan *plan, const ExtentRef *refs, size_t n_refs, bo
 	    !remainder_plan_lay(plan->rest, plan->target, plan->cover, refs, n_refs, &is_laid,
 				error))
 		return false;
-	if (!is_laid ||
-	    !remainder_is_worth(&plan->pass->btrfs.remainders, remainder_plan_bytes(plan->rest),
-				plan->target->size_bytes)) {
+	if (!is_laid || !remainder_is_worth(account, remainder_plan_bytes(plan->rest),
+					    plan->target->size_bytes)) {
 		if (lack->keeps_zeros)
 			*ret_reason = SKIP_KEEP_ZEROS;
 		return true;
 	}
 
 	/* As long as snapshots hold the extent, its copy takes additional space. */
-	if (is_held(plan) &&
-	    remainder_plan_bytes(plan->rest) > plan->pass->btrfs.remainders.held_room_bytes) {
-		*ret_reason = remainder_plan_bytes(plan->rest) >
-					      plan->pass->btrfs.remainders.held_most_bytes
-				      ? SKIP_CLONES
-				      : SKIP_NO_SPACE;
+	if (is_held(plan) && remainder_plan_bytes(plan->rest) > account->held_most_bytes) {
+		plan->pin = (ExtentPin){ .cause = PIN_COPY_SPACE, .places = n_refs };
+		return true;
+	}
+	if (is_held(plan) && remainder_plan_bytes(plan->rest) > account->held_room_bytes) {
+		*ret_reason = SKIP_NO_SPACE;
 		return true;
 	}
 
@@ -327,9 +327,7 @@ static bool plan_places(ExtentPlan *plan, ExtentPlanOutcome *ret, SkipReason *re
 		return true;
 	}
 	if (!is_complete) {
-		if (*ret_reason == SKIP_CLONES)
-			note_too_costly(plan, ret_reason);
-		else
+		if (plan->pin.cause == PIN_NONE)
 			pin_uncovered(plan, refs, n, *ret_reason);
 		return true;
 	}
