@@ -238,7 +238,9 @@ static int64_t whole_blocks(const Writer *writer, const Object *object)
 	if (object->state != OBJECT_DONE || is_of_another(object, has_extents) ||
 	    (!(object->flags & OBJECT_WHOLE) && blocks >= about->anchor_blocks))
 		return 0;
-	return is_extent ? blocks - object->btime_nsec / about->block_bytes : blocks;
+	if (is_extent)
+		blocks -= (int64_t)object_extent_zero_bytes(object) / about->block_bytes;
+	return blocks;
 }
 
 static bool put_object(Writer *writer, ParquetFile *file, ObjectDirectories *directories,

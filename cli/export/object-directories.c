@@ -76,7 +76,7 @@ static const char *find_extent(ObjectDirectories *directories, const Object *ext
 	if (!btrfs_named_refs_read(directories->fd, extent->inode, extent->size_bytes, 1, &named,
 				   &unread))
 		return text;
-	if (named.generation != (uint64_t)extent->ctime_nsec) {
+	if (named.generation != object_extent_generation(extent)) {
 		text = NULL;
 	} else if (named.refs && named.refs->len > 0) {
 		const BtrfsExtentRef *ref = &g_array_index(named.refs, BtrfsExtentRef, 0);

@@ -11,6 +11,6 @@ bool extent_version_is_shown(BtrfsFileExtents *items, int fd, const ExtentRef *p
 		return false;
 
 	*ret = item && item->bytenr == known->inode && item->disk_bytes == known->size_bytes &&
-	       item->generation == (uint64_t)known->ctime_nsec;
+	       item->generation == object_extent_generation(known);
 	return true;
 }

@@ -402,7 +402,7 @@ static bool look_into_store(ExtentView *view, const FilePiece *piece, FileReport
 	if (!found)
 		extent->state = FILE_UNKNOWN;
 	else if (found->size_bytes != piece->extent_bytes ||
-		 (uint64_t)found->ctime_nsec != piece->generation)
+		 object_extent_generation(found) != piece->generation)
 		extent->state = FILE_STALE;
 	else
 		extent->state = found->state == OBJECT_DONE ? FILE_KNOWN : FILE_SKIPPED;

@@ -197,7 +197,7 @@ static bool add_piece(ShownFiles *shown, GChecksum *fingerprint, const FilePiece
 		return false;
 
 	holds = known && known->state == OBJECT_DONE && known->size_bytes == piece->extent_bytes &&
-		(uint64_t)known->ctime_nsec == piece->generation;
+		object_extent_generation(known) == piece->generation;
 	add_number(fingerprint, piece->logical);
 	add_number(fingerprint, piece->length);
 	add_number(fingerprint, piece->position - start);

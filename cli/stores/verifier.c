@@ -276,7 +276,7 @@ static bool find_extent(Verifier *verifier, const Object *object, bool *ret, GEr
 		return false;
 
 	*ret = item && btrfs_extent_item_read(item->data, item->length, &extent) &&
-	       extent.generation == (uint64_t)object->ctime_nsec;
+	       extent.generation == object_extent_generation(object);
 	return true;
 }
 
@@ -329,7 +329,7 @@ static bool look_at_extent(Verifier *verifier, const Object *object, Verified *r
 	/* The extent may have been freed and its address reused meanwhile. */
 	if (!find_extent(verifier, object, &is_there, error))
 		return false;
-	if (is_there && n_known == (uint64_t)object->mtime_nsec)
+	if (is_there && n_known == object_extent_summed_blocks(object))
 		*ret = VERIFIED_WRONG;
 	return true;
 }

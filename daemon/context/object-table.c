@@ -137,7 +137,7 @@ static unsigned facts_of(const ObjectTable *table, const Object *object)
  */
 static uint64_t data_less_zeros(const ObjectTable *table, const Object *extent)
 {
-	uint64_t zeros = (uint64_t)extent->btime_nsec;
+	uint64_t zeros = object_extent_zero_bytes(extent);
 
 	if (table->settings->zeros == ZEROS_KEEP)
 		return extent->size_bytes;

@@ -8,8 +8,8 @@
  * Object - a stored version of a file, keyed by (subvolume, inode), or a data extent or stretch of btrfs.
  *
  * An extent uses the fields in this way: subvolume is OBJECT_EXTENTS, inode is its address, size_bytes its
- * length on the disk.  ctime_nsec is the transaction that allocated it, mtime_nsec the number of its blocks
- * that have checksums, btime_nsec the bytes of zeros.  It has no name.
+ * length on the disk.  The times hold other numbers: object_extent_generation() and the functions after it read
+ * them.  It has no name.
  *
  * A stretch of small extents in one file: subvolume is OBJECT_STRETCHES, inode a number of its own, which is
  * the parent of its extents.  It lies in the subvolume ctime_nsec, in the file parent, at byte mtime_nsec.  The
@@ -87,6 +87,23 @@ typedef struct Object {
 	const uint8_t *name; /* any bytes; valid until the next call on the same cursor or store */
 	size_t name_bytes;
 } Object;
+
+/* The transaction that allocated an extent. */
+static inline uint64_t object_extent_generation(const Object *extent)
+{
+	return (uint64_t)extent->ctime_nsec;
+}
+
+/* How many blocks of an extent have checksums. */
+static inline uint64_t object_extent_summed_blocks(const Object *extent)
+{
+	return (uint64_t)extent->mtime_nsec;
+}
+
+static inline uint64_t object_extent_zero_bytes(const Object *extent)
+{
+	return (uint64_t)extent->btime_nsec;
+}
 
 /* Insert @object, or replace the one with its (subvolume, inode). */
 bool hash_store_put(HashStore *store, const Object *object, GError **error)

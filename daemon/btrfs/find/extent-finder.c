@@ -55,7 +55,7 @@ static bool leave_unchanged(ExtentFinder *finder, const DataExtent *extent,
 {
 	const Object *stretch;
 
-	if (stored->mtime_nsec == 0)
+	if (object_extent_summed_blocks(stored) == 0)
 		return extent_leave_unknown(finder->fingerprinter, extent, error);
 	if (!finder->looks_at_all || stored->parent == 0)
 		return true;
@@ -136,15 +136,15 @@ static bool look_at(ExtentFinder *finder, const DataExtent *extent, const BtrfsE
 	PassResult *result = finder->pass->result;
 	uint64_t blocks = extent->length / finder->info.sector_bytes;
 	bool is_same = stored && stored->size_bytes == extent->length &&
-		       (uint64_t)stored->ctime_nsec == extent->generation;
+		       object_extent_generation(stored) == extent->generation;
 	uint64_t known;
 
 	if (is_same) {
-		known = (uint64_t)stored->mtime_nsec;
+		known = object_extent_summed_blocks(stored);
 		if (known < blocks &&
 		    !extent_count_known(finder->fingerprinter, extent, &known, error))
 			return false;
-		if (known == (uint64_t)stored->mtime_nsec)
+		if (known == object_extent_summed_blocks(stored))
 			return leave_unchanged(finder, extent, item, stored, error);
 	}
 
@@ -305,7 +305,7 @@ static bool put_if_stray(ExtentFinder *finder, uint64_t address, GError **error)
 	extent = (DataExtent){
 		.bytenr = address,
 		.length = stored->size_bytes,
-		.generation = (uint64_t)stored->ctime_nsec,
+		.generation = object_extent_generation(stored),
 		.is_shared = stored->flags & OBJECT_SHARED,
 	};
 	if (!stretch_finder_shows(finder->stretches, stored->parent, address, &is_shown, error))
@@ -367,7 +367,7 @@ static bool look_at_open(ExtentFinder *finder, uint64_t address, GError **error)
 	if (!stored)
 		return hash_store_drop_open_extent(finder->pass->store, address, error);
 
-	extent = (DataExtent){ address, stored->size_bytes, (uint64_t)stored->ctime_nsec };
+	extent = (DataExtent){ address, stored->size_bytes, object_extent_generation(stored) };
 	return look_at(finder, &extent, NULL, stored, error);
 }
 
@@ -501,7 +501,7 @@ static bool put_read(ExtentFinder *finder, uint64_t address, GError **error)
 	extent = (DataExtent){
 		.bytenr = address,
 		.length = stored->size_bytes,
-		.generation = (uint64_t)stored->ctime_nsec,
+		.generation = object_extent_generation(stored),
 		.is_shared = stored->flags & OBJECT_SHARED,
 	};
 	if (!hash_store_get_read_sums(store, address, &found, &read, error))

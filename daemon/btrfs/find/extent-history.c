@@ -75,7 +75,7 @@ static bool is_expected(const Comparison *comparison, const DataExtent *extent,
 	if (!hash_store_find_at(comparison->pass->store, OBJECT_EXTENTS, extent->bytenr, &stored,
 				error))
 		return false;
-	if (!stored || (uint64_t)stored->ctime_nsec != extent->generation ||
+	if (!stored || object_extent_generation(stored) != extent->generation ||
 	    stored->size_bytes != extent->length) {
 		/* Extents of dedupd's own files are not recorded, and snapshots may reference them by now. */
 		*ret = extent->generation >= comparison->next ||
@@ -91,7 +91,7 @@ static bool is_expected(const Comparison *comparison, const DataExtent *extent,
 	if (!extent_digest(comparison->fingerprinter, extent, &known, &digest, error))
 		return false;
 	/* Preallocated blocks get checksums later. */
-	*ret = known != (uint64_t)row.mtime_nsec || digest == row.digest;
+	*ret = known != object_extent_summed_blocks(&row) || digest == row.digest;
 	return true;
 }
 

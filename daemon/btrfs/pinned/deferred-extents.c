@@ -119,7 +119,7 @@ bool deferred_extents_put(DeferredExtents *deferred, const Object *extent, const
 			  GError **error)
 {
 	PassResult *result = deferred->pass->result;
-	ExtentStamp stamp = { extent->inode, (uint64_t)extent->ctime_nsec };
+	ExtentStamp stamp = { extent->inode, object_extent_generation(extent) };
 	bool kept;
 
 	if (!deferred_extents_take(deferred, stamp.address, error) ||
@@ -135,7 +135,8 @@ bool deferred_extents_put(DeferredExtents *deferred, const Object *extent, const
 
 void deferred_extents_intend(DeferredExtents *deferred, const Object *extent)
 {
-	Intended intended = { { extent->inode, (uint64_t)extent->ctime_nsec }, extent->size_bytes };
+	Intended intended = { { extent->inode, object_extent_generation(extent) },
+			      extent->size_bytes };
 
 	g_array_append_val(deferred->intended, intended);
 	deferred->is_noted = false;
@@ -203,7 +204,7 @@ static bool recover(DeferredExtents *deferred, const Intended *intended, GError 
 
 	if (!hash_store_find_at(store, OBJECT_EXTENTS, address, &found, error))
 		return false;
-	if (!found || (uint64_t)found->ctime_nsec != intended->extent.generation ||
+	if (!found || object_extent_generation(found) != intended->extent.generation ||
 	    found->size_bytes != intended->bytes)
 		return true;
 

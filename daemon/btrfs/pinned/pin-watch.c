@@ -46,7 +46,7 @@ bool pin_watch_counts_places(uint32_t cause)
 PinnedExtent pin_watch_row(const Object *extent, const ExtentPin *pin)
 {
 	return (PinnedExtent){
-		.extent = { extent->inode, (uint64_t)extent->ctime_nsec },
+		.extent = { extent->inode, object_extent_generation(extent) },
 		.cause = pin->cause,
 		.root = pin_watch_counts_places(pin->cause) ? 0 : pin->place.root,
 		.inode = pin->place.inode,

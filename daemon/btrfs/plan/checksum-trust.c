@@ -41,7 +41,7 @@ bool checksum_trust_is_full(const Pass *pass)
 
 ExtentStamp checksum_trust_stamp(const Object *extent)
 {
-	return (ExtentStamp){ extent->inode, (uint64_t)extent->ctime_nsec };
+	return (ExtentStamp){ extent->inode, object_extent_generation(extent) };
 }
 
 /* Whether too many others differ from @extent to trust a part of its sums. */

@@ -96,7 +96,7 @@ static bool is_whole(const ExtentCoverage *coverage, const Run *run, const Exten
 	       run->blocks == blocks_of(coverage, target) &&
 	       source->object.size_bytes == target->size_bytes &&
 	       source->object.digest == target->digest &&
-	       source->object.mtime_nsec == target->mtime_nsec;
+	       object_extent_summed_blocks(&source->object) == object_extent_summed_blocks(target);
 }
 
 static bool is_encoded_alike(const ExtentCoverage *coverage, const ExtentSource *source)

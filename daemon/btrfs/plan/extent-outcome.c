@@ -51,7 +51,7 @@ static void count_copy(Pass *pass, const Object *extent)
 {
 	uint64_t *written = &pass->result->deferred.written_bytes;
 
-	if ((uint64_t)extent->ctime_nsec >= pass->btrfs.remainders.generation)
+	if (object_extent_generation(extent) >= pass->btrfs.remainders.generation)
 		*written -= MIN(extent->size_bytes, *written);
 }
 

@@ -123,7 +123,7 @@ bool extent_zeros_cover(ExtentZeros *zeros, const Object *target, ExtentCover *c
 
 	*ret = ZEROS_OF_NO_USE;
 	*ret_blamed = NULL;
-	if (target->btime_nsec == 0 || !has_source(zeros, target))
+	if (object_extent_zero_bytes(target) == 0 || !has_source(zeros, target))
 		return true;
 	if (!is_of_use(zeros, target, cover, refs, n_refs, &is_useful, error))
 		return false;
@@ -149,7 +149,7 @@ bool extent_zeros_cover(ExtentZeros *zeros, const Object *target, ExtentCover *c
 
 bool extent_zeros_are_all(const Object *extent)
 {
-	return (uint64_t)extent->btime_nsec == extent->size_bytes;
+	return object_extent_zero_bytes(extent) == extent->size_bytes;
 }
 
 uint64_t extent_zeros_count(const GArray *steps, uint32_t block_bytes)

@@ -62,7 +62,7 @@ static void consider(Chooser *chooser, const Object *extent)
 		.id = extent->id,
 		.address = extent->inode,
 		.size_bytes = extent->size_bytes,
-		.zero_bytes = (uint64_t)extent->btime_nsec,
+		.zero_bytes = object_extent_zero_bytes(extent),
 	};
 	unsigned facts;
 
@@ -96,12 +96,12 @@ static bool consider_last(Chooser *chooser, bool *ret_is_best, GError **error)
 	if (!hash_store_find_at(chooser->pass->store, OBJECT_EXTENTS, address, &found, error))
 		return false;
 
-	if (found && (uint64_t)found->ctime_nsec == generation &&
+	if (found && object_extent_generation(found) == generation &&
 	    found->id < hash_store_settled_below(chooser->pass->store)) {
 		Object last = *found;
 
 		consider(chooser, &last);
-		*ret_is_best = (uint64_t)last.btime_nsec >= ZERO_SOURCE_BYTES_MAX;
+		*ret_is_best = object_extent_zero_bytes(&last) >= ZERO_SOURCE_BYTES_MAX;
 	}
 	return true;
 }
@@ -166,7 +166,7 @@ static bool find_range(Chooser *chooser, const Object *extent, const ExtentRef *
 static char *note_of(const Object *extent, const CoverRange *range)
 {
 	return g_strdup_printf("%" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64, extent->inode,
-			       (uint64_t)extent->ctime_nsec, range->first, range->end);
+			       object_extent_generation(extent), range->first, range->end);
 }
 
 /* Whether these zeros were read before: an extent does not change. */
@@ -205,7 +205,7 @@ static bool are_zeros(Chooser *chooser, const ExtentRef *place, const CoverRange
 /* Whether no other reference to @extent can have more than @range. */
 static bool is_enough(const Chooser *chooser, const Object *extent, const CoverRange *range)
 {
-	uint64_t most = MIN((uint64_t)extent->btime_nsec, ZERO_SOURCE_BYTES_MAX);
+	uint64_t most = MIN(object_extent_zero_bytes(extent), ZERO_SOURCE_BYTES_MAX);
 
 	return extent_refs_is_encoded(chooser->refs) ||
 	       (range->end - range->first) * chooser->pass->block_bytes >= most;

@@ -10,7 +10,7 @@
 bool resume_point_note(Pass *pass, const Object *extent, GError **error)
 {
 	g_autofree char *text = g_strdup_printf("%" PRIu64 " %" PRIu64, extent->inode,
-						(uint64_t)extent->ctime_nsec);
+						object_extent_generation(extent));
 
 	return hash_store_set_note(pass->store, BEGUN_NOTE, text, error);
 }
@@ -29,7 +29,7 @@ bool resume_point_take(Pass *pass, uint32_t *ret_id, GError **error)
 	if (!hash_store_find_at(pass->store, OBJECT_EXTENTS, address, &found, error))
 		return false;
 
-	if (found && (uint64_t)found->ctime_nsec == generation)
+	if (found && object_extent_generation(found) == generation)
 		*ret_id = found->id;
 	return pass->settings->dry_run || hash_store_set_note(pass->store, BEGUN_NOTE, "", error);
 }
