@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The names as typed, of which those of filesystems that the service knows are crossed off. */
+/* The typed names; is_known[i]: the service knows the filesystem of typed[i]. */
 typedef struct {
 	char **typed;
 	bool *is_known;
@@ -36,7 +36,7 @@ static bool is_named(const Names *names, const DaemonFilesystem *live)
 	return is_named;
 }
 
-/* Whether there is a file that the caller may read: of root's stores others see what the service tells. */
+/* False if there is no store, or only root may read it. */
 static bool may_read(const char *directory, const char *uuid)
 {
 	g_autofree char *path = store_files_path(directory, uuid);
@@ -65,7 +65,7 @@ static void add_store(StatusList *list, FilesystemStatus *status, const char *di
 	list->status = EXIT_STATUS_FAILED;
 }
 
-/* Those that the service knows; false: it cannot be asked, which is said. */
+/* Add what the service knows.  False: it did not answer, and the reason was printed. */
 static bool add_live(StatusList *list, const Names *names, const Options *options)
 {
 	g_autoptr(GError) error = NULL;
@@ -120,7 +120,7 @@ static char **names_left(const Names *names)
 	return left;
 }
 
-/* Those that there are stores of, and that were not met yet. */
+/* Add filesystems that the service does not know, but that have a store. */
 static void add_stored(StatusList *list, const Names *names, const Options *options)
 {
 	g_autofree char **left = names_left(names);

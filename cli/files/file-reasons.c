@@ -204,7 +204,8 @@ static void judge_unknown(Reasons *reasons, uint64_t bytes)
 static void judge_pinned(Reasons *reasons, const ReportedExtent *extent)
 {
 	const FileReason wanted = {
-		.reason = extent->pin_cause == PIN_TOO_COSTLY ? "clones" : "pinned",
+		.reason = extent->pin_cause == PIN_TOO_COSTLY ? skip_reason_name(SKIP_CLONES)
+							      : "pinned",
 		.evidence = extent->pinned_by
 				    ? name_text(extent->pinned_by, strlen(extent->pinned_by))
 				    : g_strdup(""),

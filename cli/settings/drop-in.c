@@ -63,10 +63,9 @@ static bool check_value(const char *assignment, GError **error)
 	g_auto(Settings) settings = { 0 };
 
 	if (!equals) {
-		g_set_error(
-			error, DROP_IN_ERROR, DROP_IN_ERROR_VALUE,
-			"%s is no KEY=VALUE: one filesystem at a time, and what is to hold for it",
-			assignment);
+		g_set_error(error, DROP_IN_ERROR, DROP_IN_ERROR_VALUE,
+			    "'%s' is not KEY=VALUE: name one filesystem, then its settings",
+			    assignment);
 		return false;
 	}
 	if (strcmp(name, "Enable") == 0) {
@@ -173,7 +172,7 @@ static void drop_values(GPtrArray *values, const ConfigKey *key, const char *new
 		if (key_of(old)->offset != key->offset)
 			continue;
 		if (strcmp(old, new) != 0)
-			g_ptr_array_add(changes, g_strdup_printf("not any more: %s", old));
+			g_ptr_array_add(changes, g_strdup_printf("removed: %s", old));
 		g_ptr_array_remove_index(values, i - 1);
 	}
 }
@@ -227,7 +226,7 @@ static bool take_back(GPtrArray *values, const char *value, GPtrArray *changes, 
 	}
 
 	g_ptr_array_remove_index(values, index);
-	g_ptr_array_add(changes, g_strdup_printf("not any more: %s", value));
+	g_ptr_array_add(changes, g_strdup_printf("removed: %s", value));
 	return true;
 }
 
@@ -270,9 +269,10 @@ bool drop_in_read(const char *path, char **ret_text, GError **error)
 		return true;
 	}
 
-	g_set_error(error, DROP_IN_ERROR, DROP_IN_ERROR_FOREIGN,
-		    "%s is not of dedupctl, so it is left as it is: edit or remove it by hand",
-		    path);
+	g_set_error(
+		error, DROP_IN_ERROR, DROP_IN_ERROR_FOREIGN,
+		"dedupctl did not write %s, so it does not change it: edit or remove it by hand",
+		path);
 	return false;
 }
 

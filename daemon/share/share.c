@@ -46,7 +46,7 @@ typedef struct {
 	uint32_t awaited;     /* source that it waits for; 0: none */
 	GThread *thread;      /* NULL: the worker itself */
 	uint64_t disk_bytes;  /* written at its end, read when it was joined */
-	/* Its job has runs or is complete, its source is free, or all ends. */
+	/* Signalled when the job gets runs or is complete, when its source is free, or at the end. */
 	pthread_cond_t may_go_on;
 } TargetSharer;
 

@@ -24,7 +24,8 @@ typedef struct {
 	uint64_t marks;   /* one of 64 bits per extent, so some extents have the same */
 	uint64_t blocks;  /* of a target that was pinned because it lacked equals; 0: it was not */
 	uint64_t samples; /* a bit per sampled block that extents pinned later have */
-	uint32_t helped;  /* the id of such a target, if it is itself one of these; or 0 */
+	/* Id of the target that was pinned for lack of equals and has the longest run to this one; 0: none. */
+	uint32_t helped;
 } ReplanEntry;
 
 ReplanList *replan_list_new(void);
