@@ -276,7 +276,7 @@ def test_others_see_totals_and_can_do_nothing(twins, tree, service):
 def test_a_second_service_is_refused_the_socket(twins, tree, service, tmp_path):
     service.configure(tree)
     service.start()
-    second = subprocess.run([service._program, f"--config={service.config_path}"], check=False,
+    second = subprocess.run([service.program, f"--config={service.config_path}"], check=False,
                             capture_output=True, text=True, env=service.environment(), timeout=30)
     assert second.returncode == 1
     assert str(service.socket_path) in second.stderr
