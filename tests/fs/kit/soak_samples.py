@@ -138,7 +138,9 @@ def _trend(what, values, margin, most_slope):
 
 
 def judge(samples):
-    """The Targets of all samples, in order of days."""
+    """The Targets of all samples, in order of days; none of none."""
+    if not samples:
+        return []
     targets = [_counts_of(samples, "descriptors"), _counts_of(samples, "threads")]
     # What the pages of files take is up to the kernel.
     targets += _trend("own memory of a process", [sample.own_bytes for sample in _longest_life(samples)],
