@@ -4,7 +4,7 @@
 #include "common/files/special-files.h"
 #include "kernel-ioctl/file/extent-map.h"
 
-#include <stdlib.h>
+#include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -31,7 +31,9 @@ struct ReadAhead {
 	SumCache *cache;
 	ExtentMap *extents;
 	ReaderPool *pool;
-	uint8_t *buffers; /* one piece to a reader */
+	uint8_t *buffers;      /* one piece to a reader */
+	void *buffers_mapping; /* around them */
+	size_t buffers_mapping_bytes;
 
 	/* Thread: the worker. */
 	GQueue files;      /* FileJob, opened, in the order of the list; the first is given out */
@@ -97,17 +99,27 @@ static void fetch_part(const Piece *piece, void *data)
 	file_reader_fetch_held(part->job->reader, part->offset, part->end - part->offset);
 }
 
-static uint8_t *make_buffers(unsigned n_readers)
+/* In a mapping of their own: in the heap, what is allocated there later would take huge pages, and keep them. */
+static bool make_buffers(ReadAhead *ahead, unsigned n_readers, GError **error)
 {
 	size_t bytes = (n_readers * FILE_READER_PIECE_BYTES + HUGE_PAGE_BYTES - 1) /
 		       HUGE_PAGE_BYTES * HUGE_PAGE_BYTES;
-	uint8_t *buffers = aligned_alloc(HUGE_PAGE_BYTES, bytes);
+	void *mapping = mmap(NULL, bytes + HUGE_PAGE_BYTES, PROT_READ | PROT_WRITE,
+			     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-	g_assert(buffers);
+	if (mapping == MAP_FAILED) {
+		g_set_error(error, G_FILE_ERROR, (int)g_file_error_from_errno(errno),
+			    "cannot get memory to read files: %s", g_strerror(errno));
+		return false;
+	}
+
+	ahead->buffers_mapping = mapping;
+	ahead->buffers_mapping_bytes = bytes + HUGE_PAGE_BYTES;
+	ahead->buffers = (uint8_t *)mapping + (-(uintptr_t)mapping % HUGE_PAGE_BYTES);
 	/* Without huge pages it works, too.  For a page that is not in memory, btrfs would use the page cache. */
-	madvise(buffers, bytes, MADV_HUGEPAGE);
-	memset(buffers, 0, bytes);
-	return buffers;
+	madvise(ahead->buffers, bytes, MADV_HUGEPAGE);
+	memset(ahead->buffers, 0, bytes);
+	return true;
 }
 
 ReadAhead *read_ahead_new(Pass *pass, ReadList *list, FileOpener *opener, BlockSums *sums,
@@ -125,7 +137,9 @@ ReadAhead *read_ahead_new(Pass *pass, ReadList *list, FileOpener *opener, BlockS
 				     pass->settings->memory_bytes * SUM_CACHE_MEMORIES);
 	ahead->extents = extent_map_new();
 	ahead->in_flight = g_tree_new_full(compare_addresses, NULL, NULL, NULL);
-	ahead->buffers = make_buffers(n_threads);
+	if (!make_buffers(ahead, n_threads, error))
+		return NULL;
+
 	ahead->pool = reader_pool_new(n_threads, &work, error);
 	return ahead->pool ? g_steal_pointer(&ahead) : NULL;
 }
@@ -174,7 +188,8 @@ void read_ahead_free(ReadAhead *ahead)
 	while (!g_queue_is_empty(&ahead->files))
 		close_file(ahead);
 	reader_pool_free(ahead->pool);
-	free(ahead->buffers);
+	if (ahead->buffers_mapping)
+		munmap(ahead->buffers_mapping, ahead->buffers_mapping_bytes);
 	g_tree_unref(ahead->in_flight);
 	extent_map_free(ahead->extents);
 	sum_cache_free(ahead->cache);

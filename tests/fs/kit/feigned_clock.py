@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A clock ahead of the true one, believed by the programs that are started with its environment.
 
-Only what they ask for is feigned: what the kernel stamps files with is true, and so are timers.
+Only what they ask for is feigned: what the kernel stamps files with is true, and so are timers.  With feign_waits(),
+timers of the monotonic clock go by the feigned one, too.
 """
 
 import contextlib
@@ -24,6 +25,7 @@ class FeignedClock:
         self._directory = None
         self._ahead = None
         self._is_true = True
+        self._feigns_waits = False
 
     def open(self):
         if "FEIGNED_CLOCK" not in os.environ or self._directory:
@@ -57,13 +59,30 @@ class FeignedClock:
     def environment(self):
         if not self.can_feign:
             return {}
-        return {"LD_PRELOAD": str(self._library), "FEIGNED_CLOCK_FILE": str(self._file)}
+        feigned = {"LD_PRELOAD": str(self._library), "FEIGNED_CLOCK_FILE": str(self._file)}
+        return feigned | ({"FEIGNED_WAITS": "yes"} if self._feigns_waits else {})
 
     def begin(self, is_true):
         """What a test begins with; its waits are true if it asks for that."""
         self._is_true = is_true or not self.can_feign
+        self._feigns_waits = False
         if self.can_feign:
             self._set(0)
+            self._set_monotonic(0)
+
+    def feign_waits(self):
+        """Until the next begin(), programs that are started have timers that elapse() makes end."""
+        assert self.can_feign
+        self._feigns_waits = True
+
+    def elapse(self, seconds):
+        """Time that passes for timers and all clocks."""
+        self._set_monotonic(self._get_monotonic() + seconds)
+        self._set(self._get() + seconds)
+
+    def suspend(self, seconds):
+        """Time in which the machine sleeps: the monotonic clock stands still."""
+        self._set(self._get() + seconds)
 
     def wait(self, seconds):
         """As time.sleep(), for what goes by the clock."""
@@ -86,3 +105,9 @@ class FeignedClock:
 
     def _set(self, seconds):
         struct.pack_into("=q", self._ahead, 0, round(seconds * 1e6))
+
+    def _get_monotonic(self):
+        return struct.unpack_from("=q", self._ahead, 8)[0] / 1e6
+
+    def _set_monotonic(self, seconds):
+        struct.pack_into("=q", self._ahead, 8, round(seconds * 1e6))

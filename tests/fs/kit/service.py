@@ -21,7 +21,7 @@ class Service:
 
     def __init__(self, program, dedupctl, directory, bus_address="unix:path=/nonexistent"):
         self._bus_address = bus_address
-        self._program = program
+        self.program = program
         self._dedupctl = dedupctl
         self.directory = pathlib.Path(directory)
         self.config_path = self.directory / "dedupd.conf"
@@ -53,7 +53,7 @@ class Service:
     def start(self):
         with self.log_path.open("ab") as log:
             self._process = subprocess.Popen(
-                [*self.wrapper, self._program, f"--config={self.config_path}",
+                [*self.wrapper, self.program, f"--config={self.config_path}",
                  *(["--verbose"] if self.says_all else []), *self.options],
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=self.environment())
         wait_until(lambda: self._process.poll() is not None

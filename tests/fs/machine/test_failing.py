@@ -415,7 +415,7 @@ def test_an_array_that_loses_a_device_ends_the_pass(pairs, make_dedupd, feigned,
 def test_the_service_begins_no_pass_while_an_array_is_rebuilt(pairs, service, feigned, array_of):
     array = array_of(pairs)
     feigned.put(array, "md__sync_action", "recover")
-    service._program = feigned.path
+    service.program = feigned.path
     service.configure(pairs.mount_point)
     service.start()
     name = os.path.basename(array)
@@ -434,7 +434,7 @@ def test_on_battery_the_service_does_only_what_it_is_asked_for(pairs, service, f
     power = "/sys/class/power_supply"
     feigned.cover(power, AC__type="Mains", AC__online="1", BAT0__type="Battery",
                   BAT0__status="Charging")
-    service._program = feigned.path
+    service.program = feigned.path
     service.configure(pairs.mount_point, LimitRate="2M")
     service.start()
     wait_until(lambda: (service.shows(pairs.mount_point)["stage_bytes"] or 0) > 0, service.log)

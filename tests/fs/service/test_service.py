@@ -128,6 +128,19 @@ def test_nothing_is_held_open_between_passes(twins, tree, service):
     service.wait_for_passes(uuid, 2)
 
 
+def test_the_buffers_of_readers_go_with_the_pass(twins, tree, service, monkeypatch):
+    # A heap with much room, as it is after passes with more to do.
+    monkeypatch.setenv("MALLOC_TOP_PAD_", str(32 * MIB))
+    service.configure(tree, Find="read")
+    service.start()
+    service.wait_for_passes(str(tree), 1)
+
+    # The pages of the heap are small, or a few bytes would keep 2 MiB.
+    flags = [line.split() for line in pathlib.Path(f"/proc/{service.pid}/smaps").read_text().splitlines()
+             if line.startswith("VmFlags:")]
+    assert flags and not any("hg" in words for words in flags)
+
+
 @pytest.fixture
 def slow(filesystem, tree):
     """A filesystem over which a pass takes long, as it is throttled."""
@@ -276,7 +289,7 @@ def test_others_see_totals_and_can_do_nothing(twins, tree, service):
 def test_a_second_service_is_refused_the_socket(twins, tree, service, tmp_path):
     service.configure(tree)
     service.start()
-    second = subprocess.run([service._program, f"--config={service.config_path}"], check=False,
+    second = subprocess.run([service.program, f"--config={service.config_path}"], check=False,
                             capture_output=True, text=True, env=service.environment(), timeout=30)
     assert second.returncode == 1
     assert str(service.socket_path) in second.stderr
