@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * fill-model --directory=DIR --bytes=N [--first=N] [--check=N] [--shape=NAME] [--seed=N] [--threads=N]
+ * fill-model --directory=DIR --bytes=N [--first=N] [--check=N] [--seconds=N] [--shape=NAME] [--seed=N]
+ *            [--threads=N]
  *
  * Writes the objects of a ContentModel as files, from number @first on, until they have so many bytes.  A block is one
  * 64-bit number, repeated: the sum that the model gives it.  So blocks are equal only where the model says so, and zram
@@ -10,7 +11,7 @@
  *
  * With --check, nothing is written: the content of one in N of these files is compared with what was written.
  *
- * The result is one line of JSON.
+ * It begins no file after so many seconds.  The result is one line of JSON.
  */
 #include "tests/bench/bench-store.h"
 #include "tests/bench/content-model.h"
@@ -45,6 +46,7 @@ typedef struct {
 	ContentModel model;
 	int directory;
 	uint64_t check; /* one in so many files; 0: write them */
+	double end;     /* by bench_store_seconds() */
 
 	pthread_mutex_t lock; /* holds all below */
 	uint64_t next;        /* number of an object */
@@ -178,7 +180,7 @@ static bool take(Fill *fill, uint64_t *ret_number)
 	bool is_left;
 
 	pthread_mutex_lock(&fill->lock);
-	is_left = fill->left_bytes > 0;
+	is_left = fill->left_bytes > 0 && bench_store_seconds() < fill->end;
 	if (is_left) {
 		uint64_t bytes = content_model_bytes(&fill->model, fill->next, BLOCK_BYTES);
 
@@ -227,11 +229,13 @@ int main(int argc, char **argv)
 	g_autofree char *directory = NULL, *shape = NULL;
 	int64_t bytes = 0, first = 0, check = 0, seed = 1;
 	int threads = 4;
+	double seconds = G_MAXDOUBLE;
 	const GOptionEntry entries[] = {
 		{ "directory", 0, 0, G_OPTION_ARG_FILENAME, &directory, "Where files go", "DIR" },
 		{ "bytes", 0, 0, G_OPTION_ARG_INT64, &bytes, "How much is written", "N" },
 		{ "first", 0, 0, G_OPTION_ARG_INT64, &first, "Number of the first object", "N" },
 		{ "check", 0, 0, G_OPTION_ARG_INT64, &check, "Compare one in N files", "N" },
+		{ "seconds", 0, 0, G_OPTION_ARG_DOUBLE, &seconds, "How long it may take", "N" },
 		{ "shape", 0, 0, G_OPTION_ARG_STRING, &shape, content_model_shapes(), "NAME" },
 		{ "seed", 0, 0, G_OPTION_ARG_INT64, &seed, "Of the content", "N" },
 		{ "threads", 0, 0, G_OPTION_ARG_INT, &threads, "Files at a time", "N" },
@@ -259,6 +263,7 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	fill.check = (uint64_t)check;
+	fill.end = begin + seconds;
 	fill.next = (uint64_t)first;
 	fill.left_bytes = (uint64_t)bytes;
 	fill.directory = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
