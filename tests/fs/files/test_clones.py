@@ -192,6 +192,7 @@ def test_clones_of_both_sides_are_freed_if_max_compare_pays(tree, dedupd):
 
 def test_max_compare_says_how_many_clones_are_worth_it(tree, dedupd):
     make_clones_of_two(tree, 16 * MIB, 40)
+    harness.settle(dedupd.filesystem)
 
     left = dedupd.run(tree)
     assert left.freed_bytes == 0

@@ -95,6 +95,7 @@ def test_a_remount_to_read_only_puts_off_all_that_was_not_shared_yet(tree, files
     filesystem.remount("rw")
 
     assert run.status == 0, run.stderr
-    assert run.skipped == {"read-only": 1}
+    # One for each of two threads.
+    assert run.skipped in ({"read-only": 1}, {"read-only": 2})
     assert run.freed_bytes < 8 * MIB
     assert_shares_what_it_knows(dedupd, 8 * MIB - run.freed_bytes)
