@@ -38,8 +38,6 @@
 /* What was written; a duplicate equals one of an object with a lower number. */
 typedef struct {
 	uint64_t files, blocks, duplicates;
-	uint64_t copied;       /* duplicates of files that are duplicates as a whole */
-	uint64_t mostly_equal; /* duplicates of other files of which at least half are */
 } Tally;
 
 typedef struct {
@@ -168,10 +166,6 @@ static void do_object(Writer *writer, uint64_t number, Tally *tally)
 	tally->files++;
 	tally->blocks += blocks;
 	tally->duplicates += duplicates;
-	if (duplicates == blocks)
-		tally->copied += duplicates;
-	else if (duplicates * 2 >= blocks)
-		tally->mostly_equal += duplicates;
 }
 
 /* The number of the next object that this thread writes; false at the end. */
@@ -206,8 +200,6 @@ static void *do_objects(void *data)
 	writer->fill->tally.files += own.files;
 	writer->fill->tally.blocks += own.blocks;
 	writer->fill->tally.duplicates += own.duplicates;
-	writer->fill->tally.copied += own.copied;
-	writer->fill->tally.mostly_equal += own.mostly_equal;
 	pthread_mutex_unlock(&writer->fill->lock);
 	return NULL;
 }
@@ -217,11 +209,9 @@ static void print_result(const Fill *fill, double seconds)
 	const Tally *tally = &fill->tally;
 
 	printf("{\"files\": %" PRIu64 ", \"next\": %" PRIu64 ", \"bytes\": %" PRIu64
-	       ", \"duplicate_bytes\": %" PRIu64 ", \"copied_bytes\": %" PRIu64
-	       ", \"mostly_equal_bytes\": %" PRIu64 ", \"wall\": %.2f, \"cpu\": %.2f}\n",
+	       ", \"duplicate_bytes\": %" PRIu64 ", \"wall\": %.2f, \"cpu\": %.2f}\n",
 	       tally->files, fill->next, tally->blocks * BLOCK_BYTES,
-	       tally->duplicates * BLOCK_BYTES, tally->copied * BLOCK_BYTES,
-	       tally->mostly_equal * BLOCK_BYTES, seconds, bench_store_cpu_seconds());
+	       tally->duplicates * BLOCK_BYTES, seconds, bench_store_cpu_seconds());
 }
 
 int main(int argc, char **argv)

@@ -327,7 +327,7 @@ static bool plan_places(ExtentPlan *plan, ExtentPlanOutcome *ret, SkipReason *re
 		return true;
 	}
 	if (!is_complete) {
-		if (plan->pin.cause == PIN_NONE)
+		if (plan->pin.cause != PIN_COPY_SPACE)
 			pin_uncovered(plan, refs, n, *ret_reason);
 		return true;
 	}

@@ -88,14 +88,14 @@ def test_a_remount_to_read_only_puts_off_all_that_was_not_shared_yet(tree, files
     harness.settle(filesystem)
     assert dedupd.run(dry_run=True).freed_bytes == 8 * MIB
     filesystem.drop_caches()
-    process = dedupd.start(limit_rate="8M")
+    # Each thread notices it at a file of its own.
+    process = dedupd.start(limit_rate="8M", threads=1)
     time.sleep(0.7)
     filesystem.remount("ro")
     run = dedupd.finish(process)
     filesystem.remount("rw")
 
     assert run.status == 0, run.stderr
-    # One for each of two threads.
-    assert run.skipped in ({"read-only": 1}, {"read-only": 2})
+    assert run.skipped == {"read-only": 1}
     assert run.freed_bytes < 8 * MIB
     assert_shares_what_it_knows(dedupd, 8 * MIB - run.freed_bytes)

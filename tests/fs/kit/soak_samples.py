@@ -35,7 +35,6 @@ class Sample(typing.NamedTuple):
     descriptors: int
     threads: int
     store_bytes: int       # files of the store
-    content_bytes: int     # of that, what is not free or waits to be copied
     history_bytes: int     # of that, for earlier passes: one more with each
     objects: int           # files or extents that it knows
     complete: int          # passes since the day before
@@ -80,22 +79,18 @@ def counts_of(pid):
 class StoreSize(typing.NamedTuple):
     """Of the only store in a directory."""
     bytes: int
-    content_bytes: int
     history_bytes: int
     objects: int
 
 
 def store_size(directory):
-    """Of its files, and of what is in them."""
+    """Of its files, and what is in them."""
     (path,) = pathlib.Path(directory).glob("*.sqlite")
     files = [path, path.with_name(path.name + "-wal")]
     with contextlib.closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as store:
-        page, pages, free = (store.execute(f"PRAGMA {name}").fetchone()[0]
-                             for name in ("page_size", "page_count", "freelist_count"))
         history = store.execute("SELECT sum(pgsize) FROM dbstat WHERE name = 'pass'").fetchone()[0]
         objects = store.execute("SELECT count(*) FROM object").fetchone()[0]
-    return StoreSize(sum(file.stat().st_size for file in files if file.exists()), (pages - free) * page, history or 0,
-                     objects)
+    return StoreSize(sum(file.stat().st_size for file in files if file.exists()), history or 0, objects)
 
 
 class Target(typing.NamedTuple):
