@@ -144,38 +144,55 @@ static bool set_foreign(Database *database, GError **error)
 	return false;
 }
 
+typedef struct {
+	int64_t id, version, n_tables;
+} Header;
+
+/* The three values of one state of the file: another process may be making the store. */
+static bool read_header(Database *database, Header *ret, GError **error)
+{
+	bool is_read;
+
+	if (!database_exec(database, "SAVEPOINT header", error))
+		return false;
+	is_read = database_get_int(database, "PRAGMA application_id", &ret->id, error) &&
+		  database_get_int(database, "PRAGMA user_version", &ret->version, error) &&
+		  database_get_int(database, "SELECT count(*) FROM sqlite_schema", &ret->n_tables,
+				   error);
+
+	return database_exec(database, "RELEASE header", is_read ? error : NULL) && is_read;
+}
+
 bool schema_examine(Database *database, const Schema *schema, SchemaState *ret, GError **error)
 {
-	int64_t id, version, n_things;
+	Header header;
 
-	if (!database_get_int(database, "PRAGMA application_id", &id, error) ||
-	    !database_get_int(database, "PRAGMA user_version", &version, error) ||
-	    !database_get_int(database, "SELECT count(*) FROM sqlite_schema", &n_things, error))
+	if (!read_header(database, &header, error))
 		return false;
 
-	if (id == 0 && version == 0 && n_things == 0) {
+	if (header.id == 0 && header.version == 0 && header.n_tables == 0) {
 		*ret = SCHEMA_EMPTY;
 		return true;
 	}
 
-	if (id != SCHEMA_APPLICATION_ID)
+	if (header.id != SCHEMA_APPLICATION_ID)
 		return set_foreign(database, error);
-	if (version < 1 || n_things == 0) {
+	if (header.version < 1 || header.n_tables == 0) {
 		database_set_corrupt(database, "it holds no tables", error);
 		return false;
 	}
-	if (version > schema->n_steps) {
+	if (header.version > schema->n_steps) {
 		g_set_error(error, HASH_STORE_ERROR, HASH_STORE_ERROR_NEWER,
 			    "the store %s has version %" G_GINT64_FORMAT
 			    ", and this dedupd knows versions up to %d: use a newer dedupd "
 			    "(or --rebuild, which moves it aside and begins anew)",
-			    database->path, version, schema->n_steps);
+			    database->path, header.version, schema->n_steps);
 		return false;
 	}
 
-	*ret = version == schema->n_steps         ? SCHEMA_CURRENT
-	       : version >= schema->readable_from ? SCHEMA_READABLE
-						  : SCHEMA_OLDER;
+	*ret = header.version == schema->n_steps         ? SCHEMA_CURRENT
+	       : header.version >= schema->readable_from ? SCHEMA_READABLE
+							 : SCHEMA_OLDER;
 
 	return true;
 }
