@@ -8,7 +8,6 @@
 
 #define MANY          1000
 #define PATIENCE_USEC (30 * G_USEC_PER_SEC)
-#define QUICK_USEC    (2 * G_USEC_PER_SEC)
 
 typedef struct {
 	Scratch *scratch;
@@ -139,7 +138,6 @@ static void test_all_objects_come_with_one_call(Fixture *fixture, gconstpointer 
 	int64_t took_usec = list(fixture);
 
 	g_test_message("%d objects in %" G_GINT64_FORMAT " us", MANY, took_usec);
-	g_assert_cmpint(took_usec, <, QUICK_USEC);
 }
 
 /* A peer that reads is not hung up on, although more change at a time than may be left unread. */
@@ -152,7 +150,6 @@ static void test_changes_of_all_reach_a_peer(Fixture *fixture, gconstpointer dat
 		bus_filesystem_changed(fixture->bus, fixture->manager.filesystems->pdata[i]);
 	took_usec = wait_for(fixture, &fixture->n_changed, MANY);
 	g_test_message("%d changes in %" G_GINT64_FORMAT " us", MANY, took_usec);
-	g_assert_cmpint(took_usec, <, QUICK_USEC);
 	g_assert_cmpuint(fixture->n_added, ==, 0);
 }
 

@@ -16,6 +16,7 @@ import pytest
 import content
 import damage
 import harness
+import ioctls
 import oracle
 from content import MIB, noise, write
 from filesystem import CommandFailed
@@ -290,23 +291,22 @@ def test_files_are_read_in_the_order_of_the_disk(make_filesystem, make_dedupd, r
     for name in random.Random(1).sample(names, len(names)):
         write(tree / name, noise(int(name) % 30, 64 << 10), piece=64 << 10)
 
+    ioctls.sync(tree)
+    starts = {name: oracle.file_extents(tree / name)[0].physical for name in names}
+    assert sorted(names, key=starts.get) != names
+
     done = check_pass(dedupd)
 
     assert done.freed_bytes == 10 * (64 << 10)
-    starts = [oracle.file_extents(tree / name)[0].physical for name in names]
-    assert starts != sorted(starts)
-    assert ids_by_place(dedupd, tree) == sorted(ids_by_place(dedupd, tree))
+    ids = ids_by_inode(dedupd)
+    by_place = [ids[(tree / name).stat().st_ino] for name in sorted(names, key=starts.get)]
+    assert by_place == sorted(by_place)
 
 
-def ids_by_place(dedupd, tree):
-    """Ids are given as files are read; a target has the place of its source by now."""
+def ids_by_inode(dedupd):
+    """Ids are given as files are read."""
     with contextlib.closing(sqlite3.connect(dedupd.store_path)) as database:
-        ids = dict(database.execute("SELECT inode, id FROM object"))
-    places = {}
-    for path in tree.iterdir():
-        physical = oracle.file_extents(path)[0].physical
-        places[physical] = min(places.get(physical, 1 << 40), ids[path.stat().st_ino])
-    return [places[physical] for physical in sorted(places)]
+        return dict(database.execute("SELECT inode, id FROM object"))
 
 
 def test_changed_owners_read_nothing(tree, dedupd):
