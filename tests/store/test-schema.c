@@ -67,7 +67,8 @@ static void test_a_reader_sees_a_store_in_making_as_empty(void)
 
 	g_assert_true(g_file_set_contents(fixture->path, "", 0, NULL));
 	writer = database_open(fixture->path, DATABASE_WRITE, &error);
-	g_assert_true(database_exec(writer, "PRAGMA journal_mode = WAL", &error));
+	g_assert_true(database_exec(
+		writer, "PRAGMA journal_mode = WAL; SELECT 1 FROM sqlite_schema", &error));
 	reader = database_open(fixture->path, DATABASE_READ, &error);
 	maker.writer = writer;
 	sqlite3_trace_v2(reader->handle, SQLITE_TRACE_STMT, make_meanwhile, &maker);
