@@ -12,7 +12,8 @@
  * them.
  *
  * Files that were written one after another have neighbouring items, in their subvolume and in each snapshot
- * of it.  One search returns those of a dozen small files; searches for single items would take two per file.
+ * of it.  One search returns those of dozens of small files; searches for single items would take two per file.
+ * A window is short until a search follows it, so files that are not visited in order cost little more.
  *
  * A window is read anew after a second.  Call btrfs_item_windows_clear() when this process has changed a file.
  *

@@ -56,7 +56,21 @@ static void test_neighbours_are_found_without_asking(void)
 			find(windows, ROOT, (BtrfsKey){ inode, BTRFS_INODE_ITEM_KEY, 0 }, &item));
 		g_assert_cmpmem(item.data, item.length, "inode", 5);
 	}
-	g_assert_cmpuint(fake_btrfs()->n_calls, ==, 1);
+	/* 8, 16, 32 and 64 items. */
+	g_assert_cmpuint(fake_btrfs()->n_calls, ==, 4);
+}
+
+static void test_files_out_of_order_cost_few_items(void)
+{
+	g_autoptr(BtrfsItemWindows) windows = btrfs_item_windows_new(FAKE_BTRFS_FD);
+	BtrfsTreeItem item;
+
+	kernel_set();
+	for (uint64_t inode = 300 + INODES; inode-- > 300;) {
+		g_assert_true(
+			find(windows, ROOT, (BtrfsKey){ inode, BTRFS_INODE_ITEM_KEY, 0 }, &item));
+		g_assert_cmpuint(fake_btrfs()->asked_items, ==, 8);
+	}
 }
 
 static void test_subvolumes_are_told_apart(void)
@@ -108,6 +122,8 @@ int main(int argc, char *argv[])
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/btrfs-item-windows/neighbours-are-found-without-asking",
 			test_neighbours_are_found_without_asking);
+	g_test_add_func("/btrfs-item-windows/files-out-of-order-cost-few-items",
+			test_files_out_of_order_cost_few_items);
 	g_test_add_func("/btrfs-item-windows/subvolumes-are-told-apart",
 			test_subvolumes_are_told_apart);
 	g_test_add_func("/btrfs-item-windows/after-a-change-items-are-read-anew",
