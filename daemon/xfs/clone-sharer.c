@@ -19,6 +19,7 @@ typedef struct {
 	BlockSet *moved;
 	BlockSet *kept;
 	BlockSet *compared; /* blocks of the disk, compared and partly different */
+	BlockSet *spared;   /* blocks of the disk that would stay if what was skipped were shared */
 	CloneChooser chooser;
 	OpenObject *source; /* used last; NULL: none */
 	GArray *queue;      /* ClonePair, in their order, of which nothing was shared yet */
@@ -326,27 +327,44 @@ static bool share_class(CloneSharer *sharer, size_t above, size_t up_to, GError 
 	return true;
 }
 
-/* Count [@first, @end) of the disk, of @pair, as skipped, unless it was shared or compared. */
+/* Whether the blocks of the choice at @place count as skipped; cuts the choice where that changes. */
+static bool is_skipped(const CloneSharer *sharer, uint64_t place, CloneChoice *choice)
+{
+	uint64_t first, end;
+
+	if (choice->is_void || !block_set_gap(sharer->kept, place, place + 1, &first, &end) ||
+	    !block_set_gap(sharer->compared, place, place + 1, &first, &end) ||
+	    !block_set_gap(sharer->spared, place, place + choice->blocks, &first, &end))
+		return false;
+
+	choice->blocks = first > place ? first - place : end - place;
+	return first == place;
+}
+
+/* Count [@first, @end) of the disk, of @pair, as skipped, unless it was shared or compared, or would stay. */
 static bool skip_blocks(CloneSharer *sharer, const ClonePair *pair, uint64_t first, uint64_t end,
 			GError **error)
 {
+	bool is_hole = pair->source_place == CLONE_PLACE_HOLE;
 	uint64_t skipped_bytes = 0;
 	CloneChoice choice;
 
 	for (uint64_t place = first; place < end; place += choice.blocks) {
-		uint64_t gap_first, gap_end, bytes;
+		uint64_t offset = place - pair->target_place, bytes;
 
-		clone_choose(&sharer->chooser, pair, place - pair->target_place, &choice);
+		clone_choose(&sharer->chooser, pair, offset, &choice);
 		choice.blocks = MIN(choice.blocks, end - place);
-		if (choice.is_void ||
-		    !block_set_gap(sharer->kept, place, place + 1, &gap_first, &gap_end) ||
-		    !block_set_gap(sharer->compared, place, place + 1, &gap_first, &gap_end))
+		if (!is_skipped(sharer, place, &choice))
 			continue;
 
+		/* Another pair may have its source for a target. */
+		if (!is_hole)
+			block_set_add(sharer->spared, pair->source_place + offset,
+				      pair->source_place + offset + choice.blocks);
 		bytes = choice.blocks * sharer->pass->block_bytes;
 		skipped_bytes += bytes;
-		sharer->pass->result->costly_bytes += compare_account_cost(
-			bytes, choice.n_targets, pair->source_place == CLONE_PLACE_HOLE);
+		sharer->pass->result->costly_bytes +=
+			compare_account_cost(bytes, choice.n_targets, is_hole);
 	}
 
 	return skipped_bytes == 0 || object_skips_add(sharer->pass, sharer->opener, pair->target,
@@ -423,6 +441,7 @@ static void clone_sharer_clear(CloneSharer *sharer)
 	block_set_free(sharer->moved);
 	block_set_free(sharer->kept);
 	block_set_free(sharer->compared);
+	block_set_free(sharer->spared);
 	g_array_unref(sharer->chooser.target_refs);
 	g_array_unref(sharer->chooser.source_refs);
 }
@@ -442,6 +461,7 @@ bool clones_share(Pass *pass, ObjectTable *table, FileOpener *opener, GError **e
 	sharer.moved = block_set_new();
 	sharer.kept = block_set_new();
 	sharer.compared = block_set_new();
+	sharer.spared = block_set_new();
 	sharer.chooser =
 		(CloneChooser){ .moved = sharer.moved,
 				.kept = sharer.kept,

@@ -201,6 +201,29 @@ def test_max_compare_says_how_many_clones_are_worth_it(tree, dedupd):
     assert paid.freed_bytes == 16 * MIB
 
 
+@pytest.mark.alone
+def test_of_two_sides_with_many_clones_one_is_skipped(tree, dedupd):
+    """A cached file is the source of what comes before it; its own clones have other sources."""
+    make_clones_of_two(tree, 16 * MIB, 40)
+    harness.settle(dedupd.filesystem)
+    dedupd.filesystem.drop_caches()
+    read_at_random(tree / "two")
+
+    run = dedupd.run(tree)
+
+    assert run.freed_bytes == 0
+    assert sorted(run.skip_of("clones")["examples"]) == [str(tree / "one")]
+    assert run.skip_of("clones")["bytes"] == 16 * MIB
+
+
+def read_at_random(path):
+    """Cache a file in single pages, as whoever uses it does."""
+    with open(path, "rb", buffering=0) as file:
+        os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_RANDOM)
+        while file.read(MIB):
+            pass
+
+
 def shuffled_clone(source, path, order):
     """A clone of the blocks of @source in another order: each of them is an extent of its own."""
     with open(source, "rb") as whole, open(path, "wb") as copy:
