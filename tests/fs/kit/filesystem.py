@@ -31,6 +31,10 @@ UNMOUNT_SECONDS = 10
 # A pass of another test that has mounts of its own has copies of all mounts, as long as it lasts.
 OTHERS_SECONDS = 30
 SECTOR_BYTES = 512
+SHARED_MEMORY = "/dev/shm"
+# Of several tests at a time.
+IMAGES_BYTES = 8 << 30
+TEMPORARY = tempfile.gettempdir()
 
 
 class FilesystemUnavailable(Exception):
@@ -71,6 +75,15 @@ def _run(*command):
     return done.stdout.strip()
 
 
+def _place_of_images():
+    """Memory if there is plenty, so that no test waits for the disk of another one."""
+    with contextlib.suppress(FileNotFoundError):
+        found = os.statvfs(SHARED_MEMORY)
+        if tempfile.gettempdir() == TEMPORARY and found.f_bavail * found.f_frsize >= IMAGES_BYTES:
+            return SHARED_MEMORY
+    return tempfile.gettempdir()
+
+
 class LoopFilesystem:
     """One filesystem, mounted while the context lasts.
 
@@ -89,6 +102,7 @@ class LoopFilesystem:
         self.mount_options = ([mount_options] if isinstance(mount_options, str)
                               else list(mount_options))
         self.directory = None
+        self.image_directory = None
         self.image = None
         self.mount_point = None
         self.device = None
@@ -111,7 +125,8 @@ class LoopFilesystem:
 
     def _make(self):
         self.directory = tempfile.mkdtemp(prefix="dedupd-fs-")
-        self.image = os.path.join(self.directory, "image")
+        self.image_directory = tempfile.mkdtemp(prefix="dedupd-image-", dir=_place_of_images())
+        self.image = os.path.join(self.image_directory, "image")
         self.mount_point = os.path.join(self.directory, "mount")
         os.mkdir(self.mount_point)
         with open(self.image, "wb") as image:
@@ -271,9 +286,11 @@ class LoopFilesystem:
             return
         self._swap_off()
         self._unmount_all()
-        self._detach()
+        if self.image_directory:
+            self._detach()
+            shutil.rmtree(self.image_directory)
         shutil.rmtree(self.directory)
-        self.directory = None
+        self.directory = self.image_directory = None
 
     def _swap_off(self):
         # A swap file that a test left active would keep the device for ever.

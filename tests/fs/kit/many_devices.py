@@ -17,7 +17,7 @@ class ManyDevices(LoopFilesystem):
 
     def attach(self):
         """One more device of the same size, which is not part of the filesystem yet."""
-        image = os.path.join(self.directory, f"image-{len(self._more)}")
+        image = os.path.join(self.image_directory, f"image-{len(self._more)}")
         with open(image, "wb") as file:
             file.truncate(self.size_bytes)
         done = subprocess.run(["losetup", "--find", "--show", image], check=False, capture_output=True,

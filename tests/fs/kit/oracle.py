@@ -8,8 +8,9 @@ import errno
 import os
 import re
 import stat
-import zlib
 from typing import NamedTuple, Optional, Union
+
+import xxhash
 
 import ioctls
 
@@ -98,19 +99,20 @@ def _data_pieces(fd):
 def _digest(fd):
     """A checksum of what a file holds, the same whether its zeros are data or holes.
 
-    Nobody forges here, and CRC-32 takes a sixth of the time of SHA-256.
+    Nobody forges here, and XXH3 takes a fifth of the time of CRC-32.
     """
-    checksum = 0
+    checksum = xxhash.xxh3_64()
     try:
         for offset in _data_pieces(fd):
             piece = os.pread(fd, PIECE_BYTES, offset)
             if piece != ZEROS[:len(piece)]:
-                checksum = zlib.crc32(piece, zlib.crc32(offset.to_bytes(8, "little"), checksum))
+                checksum.update(offset.to_bytes(8, "little"))
+                checksum.update(piece)
     except OSError as error:
         if error.errno != errno.EIO:
             raise
         return "unreadable"
-    return checksum
+    return checksum.intdigest()
 
 
 def _xattrs(fd):

@@ -40,7 +40,7 @@ class Mirror(LoopFilesystem):
         self._second = None
 
     def _mkfs_command(self):
-        image = os.path.join(self.directory, "second")
+        image = os.path.join(self.image_directory, "second")
         with open(image, "wb") as file:
             file.truncate(self.size_bytes)
         self._second = subprocess.run(["losetup", "--find", "--show", image], check=True,
