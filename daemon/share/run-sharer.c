@@ -10,7 +10,6 @@
 #include "daemon/share/full-alloc-groups.h"
 #include "daemon/share/range-source.h"
 #include "daemon/share/window-account.h"
-#include "daemon/share/zero-filler.h"
 
 #include <errno.h>
 
@@ -28,7 +27,6 @@ struct RunSharer {
 	Pass *pass;
 	FileOpener *opener;
 	DedupeWindow *window;
-	ZeroFiller *zeros;
 	RangeSource *source;
 	BlockSet *settled;    /* blocks of the target that are shared, or need not be */
 	BlockSet *had_others; /* btrfs: blocks that others used too when the target was begun */
@@ -49,8 +47,7 @@ RunSharer *run_sharer_new(Pass *pass, FileOpener *opener)
 	sharer->pass = pass;
 	sharer->opener = opener;
 	sharer->window = dedupe_window_new(pass->block_bytes);
-	sharer->zeros = zero_filler_new(pass, opener);
-	sharer->source = range_source_new(pass->filesystem, opener, sharer->zeros);
+	sharer->source = range_source_new(pass, opener);
 	sharer->settled = block_set_new();
 	sharer->had_others = block_set_new();
 	if (pass->result->found_by_checksums)
@@ -69,7 +66,6 @@ void run_sharer_free(RunSharer *sharer)
 
 	dedupe_window_free(sharer->window);
 	range_source_free(sharer->source);
-	zero_filler_free(sharer->zeros);
 	block_set_free(sharer->settled);
 	block_set_free(sharer->had_others);
 	freed_extents_free(sharer->freed);
@@ -391,7 +387,7 @@ static bool share_window(RunSharer *sharer, OpenObject *source, uint64_t diagona
 	if (sharer->pass->xfs.clones && !has_clone(sharer) && !source &&
 	    !clone_pairs_add_window(sharer->pass->xfs.clones, window, BLOCK_EQUAL, error))
 		return false;
-	if (!source && !zero_filler_lay(sharer->zeros, window, sharer->settled, error))
+	if (!source && !range_source_lay_zeros(sharer->source, window, sharer->settled, error))
 		return false;
 	if (sharer->pass->settings->dry_run) {
 		estimate_equal(sharer);
@@ -555,7 +551,7 @@ bool share_run(RunSharer *sharer, const Run *run, OpenObject *source, GError **e
 	sharer->costly_bytes = 0;
 	/* Check this before anything is read for it. */
 	if (!source && !sharer->pass->settings->dry_run &&
-	    !zero_filler_is_ready(sharer->zeros, sharer->target, &no_hole)) {
+	    !range_source_has_zeros(sharer->source, sharer->target, &no_hole)) {
 		postpone(sharer);
 		return refuse_run(sharer, no_hole, run->blocks * sharer->pass->block_bytes, error);
 	}
