@@ -3,7 +3,6 @@
 
 #include "daemon/context/object-skips.h"
 #include "daemon/share/block-set.h"
-#include "daemon/share/blocks-shared-before.h"
 #include "daemon/share/clone-pairs.h"
 #include "daemon/share/dedupe-failure.h"
 #include "daemon/share/freed-extents.h"
@@ -100,7 +99,7 @@ void run_sharer_begin_take(RunSharer *sharer, OpenObject *target)
 		return;
 	if (sharer->freed && !sharer->pass->settings->dry_run)
 		freed_extents_begin(sharer->freed, target);
-	blocks_shared_before_note(sharer->had_others, target, sharer->pass->block_bytes);
+	window_account_note_others(sharer->had_others, target, sharer->pass->block_bytes);
 }
 
 void run_sharer_end_target(RunSharer *sharer)
@@ -360,7 +359,7 @@ static bool share_window(RunSharer *sharer, OpenObject *source, uint64_t diagona
 					   SKIP_UNREADABLE, UINT64_MAX, GIVE_UP_FOR_GOOD, error);
 
 	if (sharer->pass->filesystem->identity.kind == FS_KIND_BTRFS)
-		blocks_shared_before_recall(sharer->had_others, window);
+		window_account_recall_others(sharer->had_others, window);
 	window_account_add_same_place(sharer->pass, window, sharer->settled);
 	if (!window_account_limit(sharer->pass, window, has_clone(sharer) ? &sharer->clone : NULL,
 				  &sharer->costly_bytes, error))
