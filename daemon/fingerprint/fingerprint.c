@@ -6,7 +6,6 @@
 #include "daemon/context/lost-stand-ins.h"
 #include "daemon/context/object-skips.h"
 #include "daemon/fingerprint/anchor-writer.h"
-#include "daemon/fingerprint/earlier-stand-ins.h"
 #include "daemon/fingerprint/extent-reads.h"
 #include "daemon/fingerprint/read-ahead.h"
 #include "hashstore/objects/equal-list.h"
@@ -107,7 +106,7 @@ static bool look_up_stands(Fingerprinter *printer, const FilePart *part, uint32_
 		cache = read_ahead_cache(printer->ahead);
 		printer->is_primed = true;
 		if (printer->first_object > 1 &&
-		    !earlier_stand_ins_load(printer->pass, printer->opener, cache,
+		    !stand_ins_load_earlier(printer->pass, printer->opener, cache,
 					    printer->first_object, error))
 			return false;
 		stand_ins_look_up(printer->stands, part->piece.physical, part->n_blocks, stands);
