@@ -41,11 +41,11 @@ static int compare_rows(const void *a, const void *b)
 		     : (one->n_objects < other->n_objects) - (one->n_objects > other->n_objects);
 }
 
-static int compare_spare(const void *a, const void *b)
+int equal_row_compare(const void *a, const void *b)
 {
 	uint64_t one = equal_row_spare_bytes(a), other = equal_row_spare_bytes(b);
 
-	return (one < other) - (one > other);
+	return one != other ? (one > other ? -1 : 1) : compare_groups(a, b);
 }
 
 void equal_top_unite(EqualTop *top)
@@ -69,7 +69,7 @@ static void raise_bound(EqualTop *top)
 	if (top->rows->len <= EQUAL_TOP_KEPT)
 		return;
 
-	g_array_sort(top->rows, compare_spare);
+	g_array_sort(top->rows, equal_row_compare);
 	first_cut = &g_array_index(top->rows, EqualRow, EQUAL_TOP_KEPT);
 	top->bound_bytes = equal_row_spare_bytes(first_cut) + 1;
 	g_array_set_size(top->rows, EQUAL_TOP_KEPT);

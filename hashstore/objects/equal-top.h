@@ -18,6 +18,7 @@
 /* The number of groups that stay when the bound rises. */
 #define EQUAL_TOP_KEPT 4096
 
+/* A group. */
 typedef struct {
 	uint64_t digest;
 	uint64_t size_bytes; /* of each object */
@@ -40,5 +41,8 @@ void equal_top_unite(EqualTop *top);
 
 /* The bytes of all objects but one. */
 uint64_t equal_row_spare_bytes(const EqualRow *row);
+
+/* Negative, zero or positive: most spare bytes come first, then the lower digest, then the smaller size. */
+int equal_row_compare(const void *a, const void *b);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(EqualTop, equal_top_free)
