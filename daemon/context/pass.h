@@ -49,7 +49,7 @@ typedef struct {
  *
  * The steps live in files of their own and take the Pass as their context.
  *
- * Thread: the filesystem's worker.
+ * Thread: the filesystem's worker.  While several threads deduplicate, the one whose turn it is (pass_give_turn()).
  */
 typedef struct {
 	/* Set at creation, never changed. */

@@ -11,7 +11,7 @@
  *
  * Only the ctime may differ, since all data is compared before it is shared.
  *
- * Thread: the filesystem's worker.
+ * Thread: as Pass.
  */
 typedef struct {
 	uint32_t id;

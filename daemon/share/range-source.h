@@ -11,7 +11,7 @@
  *
  * The relay is made when the first target needs it, and serves all.
  *
- * Thread: the one whose turn it is (pass.h).
+ * Thread: as Pass.
  */
 typedef struct RangeSource RangeSource;
 

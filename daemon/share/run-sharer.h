@@ -17,7 +17,7 @@
  *
  * On XFS, blocks of a target that have other references are put into the pass's ClonePairs instead.
  *
- * Thread: the filesystem's worker.
+ * Thread: as Pass; each thread has one of its own.  It gives its turn away while it waits for the disk or the kernel.
  */
 typedef struct RunSharer RunSharer;
 

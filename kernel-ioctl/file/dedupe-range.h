@@ -17,7 +17,7 @@
  * was shared.  Writers of both files, and on XFS readers too, wait for the request; so requests are short
  * (rounds).
  *
- * Thread: one per filesystem at a time, and never beside a lookup of back references (known kernel hang).
+ * Thread: any that owns the files.  On btrfs, never beside a lookup of back references (known kernel hang).
  */
 
 /* The argument must fit one page: the kernel answers ENOMEM to 128. */

@@ -15,7 +15,7 @@
  * The relay holds the cloned block behind its offset 0; XFS copies no hint from there.  Nobody else can open
  * the relay.
  *
- * Thread: the filesystem's worker.
+ * Thread: one at a time.
  */
 typedef struct RelayFile RelayFile;
 
