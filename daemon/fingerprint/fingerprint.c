@@ -13,6 +13,9 @@
 /* The stand-ins of earlier passes are loaded when so many blocks would get anchors once more. */
 #define PRIME_BLOCKS 1024
 
+/* Limit of the files that are remembered because others have them cached. */
+#define HOT_FILES_MAX (UINT32_C(1) << 17)
+
 typedef struct {
 	Pass *pass;
 	FileOpener *opener;
@@ -312,10 +315,10 @@ static FingerprintOutcome end_object(Fingerprinter *printer, GError **error)
 	if (!file_job_stamp_now(job, &stamp) || stamp_compare(&job->stamp, &stamp) != STAMP_SAME)
 		return skip_for_good(printer, job, SKIP_CHANGED, error);
 
-	/* On XFS, sharing drops the cached pages of the target. */
-	if (pass->filesystem->identity.kind == FS_KIND_XFS &&
+	/* Others use the file.  On XFS, sharing drops the cached pages of the target. */
+	if (pass->filesystem->identity.kind == FS_KIND_XFS && pass->hot->len < HOT_FILES_MAX &&
 	    file_reader_hot_bytes(job->reader) >= (job->stamp.size_bytes + 1) / 2)
-		cached_files_add(pass->hot, job->object);
+		g_array_append_val(pass->hot, job->object);
 
 	row = file_job_row(job);
 	row.state = OBJECT_DONE;
