@@ -3,7 +3,6 @@
 
 #include "hashstore/objects/digested.h"
 #include "hashstore/objects/equal-groups.h"
-#include "hashstore/objects/equal-list.h"
 #include "hashstore/objects/equals.h"
 
 struct KeptGroups {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #pragma once
 
-#include "hashstore/objects/equal-top.h"
+#include "hashstore/objects/equal-list.h"
 #include "hashstore/objects/objects.h"
 
 /*
