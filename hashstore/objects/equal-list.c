@@ -61,7 +61,9 @@ int equal_row_compare(const void *a, const void *b)
 {
 	uint64_t one = equal_row_spare_bytes(a), other = equal_row_spare_bytes(b);
 
-	return one != other ? (one > other ? -1 : 1) : compare_groups(a, b);
+	if (one != other)
+		return one > other ? -1 : 1;
+	return compare_groups(a, b);
 }
 
 /* Let each group be there once. */
