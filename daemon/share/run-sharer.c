@@ -123,18 +123,20 @@ void run_sharer_close(RunSharer *sharer)
 	run_sharer_open_take(sharer, NULL);
 }
 
+/* An error that holds for as long as the target does not change is for good. */
 static GiveUp how_of(DedupeOutcome outcome)
 {
-	switch (dedupe_failure_kind(outcome)) {
-	case DEDUPE_FAILURE_STALE:
+	switch (outcome) {
+	case DEDUPE_DIFFERS:
 		return GIVE_UP_AND_FORGET;
-	case DEDUPE_FAILURE_FOR_NOW:
+	case DEDUPE_BUSY:
+	case DEDUPE_NO_SPACE:
+	case DEDUPE_READ_ONLY:
+	case DEDUPE_FAILED:
 		return GIVE_UP_FOR_NOW;
-	case DEDUPE_FAILURE_FOR_GOOD:
-		break;
+	default:
+		return GIVE_UP_FOR_GOOD;
 	}
-
-	return GIVE_UP_FOR_GOOD;
 }
 
 static void postpone(RunSharer *sharer)
