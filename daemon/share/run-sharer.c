@@ -77,7 +77,8 @@ OpenObject *run_sharer_target(const RunSharer *sharer)
 	return sharer->target;
 }
 
-void run_sharer_open_take(RunSharer *sharer, OpenObject *target)
+/* Close the present target, and have @target, or none, in its place. */
+static void replace_target_take(RunSharer *sharer, OpenObject *target)
 {
 	pass_give_turn(sharer->pass);
 	open_object_free(sharer->target);
@@ -90,7 +91,7 @@ void run_sharer_open_take(RunSharer *sharer, OpenObject *target)
 void run_sharer_begin_take(RunSharer *sharer, OpenObject *target)
 {
 	run_sharer_end_target(sharer);
-	run_sharer_open_take(sharer, target);
+	replace_target_take(sharer, target);
 	sharer->begun_bytes = sharer->pass->result->shared.bytes;
 	sharer->blocked_bytes = 0;
 	block_set_clear(sharer->settled);
@@ -120,7 +121,7 @@ void run_sharer_end_target(RunSharer *sharer)
 void run_sharer_close(RunSharer *sharer)
 {
 	run_sharer_end_target(sharer);
-	run_sharer_open_take(sharer, NULL);
+	replace_target_take(sharer, NULL);
 }
 
 /* An error that holds for as long as the target does not change is for good. */

@@ -37,9 +37,6 @@ void run_sharer_end_target(RunSharer *sharer);
 /* End and close the present target. */
 void run_sharer_close(RunSharer *sharer);
 
-/* Replace the target by @target: the same object, which is open now. */
-void run_sharer_open_take(RunSharer *sharer, OpenObject *target);
-
 /* The present target; NULL before the first one. */
 OpenObject *run_sharer_target(const RunSharer *sharer);
 
