@@ -25,7 +25,8 @@
  * Long work (merging segments, walking groups, checkpoints) ends early, without an error, once the stop flag is
  * raised.  The flag is never cleared: see HashStoreOptions.
  *
- * Thread: the filesystem's worker; each reading thread opens its own store.
+ * Thread: one at a time: the filesystem's worker, or in turns the threads that deduplicate for it.  Threads of queries
+ * open stores of their own.
  */
 
 /*

@@ -10,7 +10,7 @@
  *
  * docs/report.md has the words of the reasons.  Stores keep their numbers, so add new ones at the end.
  *
- * Thread: the filesystem's worker.
+ * Thread: one at a time.
  */
 typedef enum {
 	SKIP_SPECIAL,

@@ -2,6 +2,7 @@
 #include "daemon/context/extent-scope.h"
 
 #include "common/text/short-path.h"
+#include "common/text/word-list.h"
 #include "daemon/context/boot-directories.h"
 #include "daemon/context/scope-directories.h"
 #include "kernel-ioctl/btrfs/btrfs-names.h"
@@ -168,11 +169,6 @@ uint64_t extent_scope_files(const ExtentScope *scope)
 	return scope->n_files;
 }
 
-static int compare_texts(const void *a, const void *b)
-{
-	return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 static void add_numbers(GPtrArray *limits, const char *what, uint64_t one, uint64_t other,
 			const char *text)
 {
@@ -200,7 +196,7 @@ char *extent_scope_limits(const ExtentScope *scope)
 	if (scope->settings->patterns)
 		add_numbers(limits, "top", 0, 0, scope->filesystem->mount_point);
 
-	g_ptr_array_sort(limits, compare_texts);
+	g_ptr_array_sort(limits, word_compare);
 	for (guint i = 0; i < limits->len; i++)
 		g_checksum_update(digest, limits->pdata[i], (gssize)strlen(limits->pdata[i]) + 1);
 	return g_strdup(g_checksum_get_string(digest));

@@ -13,7 +13,7 @@
  *
  * Directories passed on the way stay open, at most 64 of them.
  *
- * Thread: the filesystem's worker.
+ * Thread: as Pass.
  */
 typedef struct FileOpener FileOpener;
 

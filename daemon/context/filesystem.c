@@ -272,7 +272,8 @@ static bool add_path(GPtrArray *found, LibmountTable *mounts, const char *path, 
 	return true;
 }
 
-bool filesystem_root_is(const FilesystemRoot *root, const FileStat *stat)
+/* Whether @stat is of what @root named when it was found, if it lies in the same subvolume. */
+static bool is_root(const FilesystemRoot *root, const FileStat *stat)
 {
 	return stat->inode == root->inode && stat->mount_id == root->mount_id &&
 	       stat->btime_nsec == root->btime_nsec;
@@ -293,7 +294,7 @@ int filesystem_root_open(const Filesystem *filesystem, const FilesystemRoot *roo
 	errno = file_stat_at(fd, name ? name : "", &stat);
 	if (errno)
 		return -1;
-	if (!filesystem_root_is(root, &stat) ||
+	if (!is_root(root, &stat) ||
 	    !fs_subvolume_read(fd, filesystem->identity.kind, &subvolume, NULL) ||
 	    subvolume != root->subvolume) {
 		errno = ESTALE;

@@ -60,9 +60,6 @@ GPtrArray *filesystems_find(char *const *paths, GError **error);
  */
 int filesystem_root_open(const Filesystem *filesystem, const FilesystemRoot *root, int flags);
 
-/* Whether @stat is of what @root named when it was found, in the same subvolume. */
-bool filesystem_root_is(const FilesystemRoot *root, const FileStat *stat);
-
 void filesystem_free(Filesystem *filesystem);
 
 /*

@@ -8,8 +8,9 @@
  *
  * Files that relied on them must be read again, or their data would never be found.
  *
- * Memory: 8 bytes per file, up to 2 MiB.  If there are more, all files that rely on any are read again.  Thread:
- * the filesystem's worker.
+ * Memory: 8 bytes per file, up to 2 MiB.  If there are more, all files that rely on any are read again.
+ *
+ * Thread: as Pass.
  */
 typedef struct LostStandIns LostStandIns;
 

@@ -7,7 +7,7 @@
 /*
  * Count objects of the store as skipped, with their paths as examples.
  *
- * Thread: the filesystem's worker.
+ * Thread: as Pass.
  */
 
 /*

@@ -13,7 +13,7 @@
 /*
  * PassResult - what one pass over one filesystem did; docs/report.md says what each figure means.
  *
- * Thread: the filesystem's worker until the pass ends, then its reporter's.
+ * Thread: as Pass until the pass ends, then its reporter's.
  */
 typedef struct {
 	PassOutcome outcome;

@@ -8,7 +8,6 @@
 #include "common/disks/page-cache-budget.h"
 #include "common/disks/throttle.h"
 #include "common/files/filter.h"
-#include "daemon/context/cached-files.h"
 #include "daemon/context/compare-account.h"
 #include "daemon/context/device-watch.h"
 #include "daemon/context/extent-scope.h"
@@ -49,7 +48,7 @@ typedef struct {
  *
  * The steps live in files of their own and take the Pass as their context.
  *
- * Thread: the filesystem's worker.
+ * Thread: the filesystem's worker.  While several threads deduplicate, the one whose turn it is (pass_give_turn()).
  */
 typedef struct {
 	/* Set at creation, never changed. */
@@ -68,7 +67,7 @@ typedef struct {
 	IoParallelism parallelism;
 	DeviceWatch *watch; /* NULL before it is opened */
 	PageCacheBudget *kept;
-	CachedFiles *hot;
+	GArray *hot; /* ids (uint32_t) of files that were mostly in the page cache when they were read */
 	Postponed *postponed;
 	ReadOnlySubvolumes *subvolumes;
 	bool keeps_left_out;    /* files excluded by limits, and gone ones, stay in the store */

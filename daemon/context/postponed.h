@@ -10,7 +10,7 @@
  * They keep their fingerprints.  When all others are settled, only they are not.  So the next pass matches them
  * again and finds their duplicates without reading.
  *
- * Thread: the filesystem's worker.
+ * Thread: as Pass.
  */
 typedef struct Postponed Postponed;
 

@@ -11,7 +11,7 @@
  * some are younger than the state that the filesystem is set back to; and 32 chosen at random from all earlier
  * ones, so that some are older.
  *
- * Thread: the filesystem's worker.
+ * Thread: as Pass.
  */
 typedef struct {
 	uint64_t subvolume;

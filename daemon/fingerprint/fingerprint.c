@@ -6,13 +6,15 @@
 #include "daemon/context/lost-stand-ins.h"
 #include "daemon/context/object-skips.h"
 #include "daemon/fingerprint/anchor-writer.h"
-#include "daemon/fingerprint/earlier-stand-ins.h"
 #include "daemon/fingerprint/extent-reads.h"
 #include "daemon/fingerprint/read-ahead.h"
 #include "hashstore/objects/equal-list.h"
 
 /* The stand-ins of earlier passes are loaded when so many blocks would get anchors once more. */
 #define PRIME_BLOCKS 1024
+
+/* Limit of the files that are remembered because others have them cached. */
+#define HOT_FILES_MAX (UINT32_C(1) << 17)
 
 typedef struct {
 	Pass *pass;
@@ -107,7 +109,7 @@ static bool look_up_stands(Fingerprinter *printer, const FilePart *part, uint32_
 		cache = read_ahead_cache(printer->ahead);
 		printer->is_primed = true;
 		if (printer->first_object > 1 &&
-		    !earlier_stand_ins_load(printer->pass, printer->opener, cache,
+		    !stand_ins_load_earlier(printer->pass, printer->opener, cache,
 					    printer->first_object, error))
 			return false;
 		stand_ins_look_up(printer->stands, part->piece.physical, part->n_blocks, stands);
@@ -313,10 +315,10 @@ static FingerprintOutcome end_object(Fingerprinter *printer, GError **error)
 	if (!file_job_stamp_now(job, &stamp) || stamp_compare(&job->stamp, &stamp) != STAMP_SAME)
 		return skip_for_good(printer, job, SKIP_CHANGED, error);
 
-	/* On XFS, sharing drops the cached pages of the target. */
-	if (pass->filesystem->identity.kind == FS_KIND_XFS &&
+	/* Others use the file.  On XFS, sharing drops the cached pages of the target. */
+	if (pass->filesystem->identity.kind == FS_KIND_XFS && pass->hot->len < HOT_FILES_MAX &&
 	    file_reader_hot_bytes(job->reader) >= (job->stamp.size_bytes + 1) / 2)
-		cached_files_add(pass->hot, job->object);
+		g_array_append_val(pass->hot, job->object);
 
 	row = file_job_row(job);
 	row.state = OBJECT_DONE;

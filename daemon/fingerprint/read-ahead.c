@@ -2,6 +2,7 @@
 #include "daemon/fingerprint/read-ahead.h"
 
 #include "common/files/special-files.h"
+#include "daemon/context/compare-uint64.h"
 #include "kernel-ioctl/file/extent-map.h"
 
 #include <errno.h>
@@ -51,11 +52,8 @@ struct ReadAhead {
 
 static int compare_addresses(const void *a, const void *b, void *data)
 {
-	const FilePart *one = a;
-	const FilePart *other = b;
-
-	return (one->piece.physical > other->piece.physical) -
-	       (one->piece.physical < other->piece.physical);
+	return compare_uint64(((const FilePart *)a)->piece.physical,
+			      ((const FilePart *)b)->piece.physical);
 }
 
 /* Thread: a reader. */

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "common/content/sum-cache.h"
-
-#include <glib.h>
+#include "daemon/context/file-opener.h"
+#include "daemon/context/pass.h"
 
 /*
  * StandIns - which blocks of the current file have anchors in the store already.  Then another file shows the same
@@ -49,5 +49,12 @@ bool stand_ins_cover_run(StandIns *stands, uint64_t block);
  * blocks of this object; 0: none, UINT32_MAX: several.
  */
 uint32_t stand_ins_end(StandIns *stands, bool is_kept);
+
+/*
+ * Put the stand-ins of earlier passes into @cache: files that have all of their anchors themselves and did not
+ * change since.  Maps the extents of all of them, but reads no data.  @before is the first object of this pass.
+ */
+bool stand_ins_load_earlier(Pass *pass, FileOpener *opener, SumCache *cache, uint32_t before,
+			    GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(StandIns, stand_ins_free)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/inventory/directory-merge.h"
 
+#include "daemon/context/compare-uint64.h"
 #include "hashstore/objects/names.h"
 
 #include <string.h>
@@ -8,11 +9,9 @@
 static int compare_keys(uint64_t subvolume_a, uint64_t inode_a, uint64_t subvolume_b,
 			uint64_t inode_b)
 {
-	if (subvolume_a != subvolume_b)
-		return subvolume_a < subvolume_b ? -1 : 1;
-	if (inode_a != inode_b)
-		return inode_a < inode_b ? -1 : 1;
-	return 0;
+	int order = compare_uint64(subvolume_a, subvolume_b);
+
+	return order ? order : compare_uint64(inode_a, inode_b);
 }
 
 int directory_record_compare(const void *a, const void *b)
@@ -23,9 +22,7 @@ int directory_record_compare(const void *a, const void *b)
 	int order = compare_keys(one->subvolume, one->inode, other->subvolume, other->inode);
 
 	/* If a walk met a directory through several mounts, the first name counts. */
-	return order ? order
-		     : (one->name_position > other->name_position) -
-			       (one->name_position < other->name_position);
+	return order ? order : compare_uint64(one->name_position, other->name_position);
 }
 
 /* The next directory that is not @last. */

@@ -155,7 +155,9 @@ static bool match_files(FilePass *files, GError **error)
 	progress_begin(pass->progress, STAGE_MATCH, 0);
 	files->runs = sorter_new(sizeof(Run), run_compare, settings->memory_bytes / 4,
 				 settings->state_directory, pass->stop);
-	cached_files_tell(pass->hot, files->table);
+	for (guint i = 0; i < pass->hot->len; i++)
+		object_table_add_fact(files->table, g_array_index(pass->hot, uint32_t, i),
+				      FACT_HOT);
 	/* From here on objects are looked up in the store. */
 	if (pass->result->files.read > 0 && !hash_store_begin(pass->store, error))
 		return false;

@@ -135,7 +135,7 @@ static bool pass_open(Pass *pass, DiskTable *disks, GError **error)
 	filter_set_patterns(pass->filter, settings->patterns, filesystem->mount_point);
 	set_young(pass);
 	pass->kept = page_cache_budget_new(NULL);
-	pass->hot = cached_files_new();
+	pass->hot = g_array_new(false, false, sizeof(uint32_t));
 	pass->postponed = postponed_new();
 	pass->subvolumes = read_only_subvolumes_new(settings->read_only_snapshots);
 	pass->committed_usec = g_get_monotonic_time();
@@ -156,7 +156,7 @@ static void pass_close(Pass *pass)
 	g_clear_pointer(&pass->throttle, throttle_free);
 	g_clear_pointer(&pass->watch, device_watch_free);
 	g_clear_pointer(&pass->kept, page_cache_budget_free);
-	g_clear_pointer(&pass->hot, cached_files_free);
+	g_clear_pointer(&pass->hot, g_array_unref);
 	g_clear_pointer(&pass->postponed, postponed_free);
 	g_clear_pointer(&pass->subvolumes, read_only_subvolumes_free);
 	g_clear_pointer(&pass->room, store_room_free);

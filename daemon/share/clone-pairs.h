@@ -10,7 +10,7 @@
  * XFS frees a block when its last reference is redirected.  So all files with such a target matter: it waits until
  * all other targets are done, and is then decided on as a whole (CloneSharer).
  *
- * Memory: that of the sorter, which spills the rest.  Thread: the filesystem's worker.
+ * Memory: that of the sorter, which spills the rest.  Thread: as Pass.
  */
 typedef struct {
 	uint64_t target_place; /* on the disk, in blocks */

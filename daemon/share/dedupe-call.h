@@ -19,7 +19,7 @@
  *
  * The length of windows is the pass's window_bytes: less once memory did not hold one.
  *
- * Thread: the filesystem's worker.
+ * Thread: any that owns both files, except dedupe_counts_note(): as Pass.
  */
 typedef struct {
 	FileReader *target;
@@ -42,7 +42,7 @@ typedef struct {
 	uint64_t restored_bytes; /* read back into the page cache */
 } DedupeCounts;
 
-/* Make the call, and add it to @counts.  DedupeTarget says how it ended.  Thread: any that owns both files. */
+/* Make the call, and add it to @counts.  DedupeTarget says how it ended. */
 DedupeTarget dedupe_call_make(Pass *pass, const DedupeCall *call, DedupeCounts *counts);
 
 void dedupe_counts_note(const DedupeCounts *counts, PassResult *result);

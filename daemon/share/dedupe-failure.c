@@ -28,18 +28,3 @@ SkipReason dedupe_failure_reason(DedupeOutcome outcome)
 
 	return SKIP_BUSY;
 }
-
-DedupeFailureKind dedupe_failure_kind(DedupeOutcome outcome)
-{
-	switch (outcome) {
-	case DEDUPE_DIFFERS:
-		return DEDUPE_FAILURE_STALE;
-	case DEDUPE_BUSY:
-	case DEDUPE_NO_SPACE:
-	case DEDUPE_READ_ONLY:
-	case DEDUPE_FAILED:
-		return DEDUPE_FAILURE_FOR_NOW;
-	default:
-		return DEDUPE_FAILURE_FOR_GOOD;
-	}
-}

@@ -11,7 +11,7 @@
  * First it looks up the addresses, which reads no data, and excludes blocks that are shared already or cannot be
  * shared.  Then it reads and compares the rest.
  *
- * Thread: the filesystem's worker.
+ * Thread: one at a time.
  */
 typedef enum {
 	BLOCK_UNUSABLE,   /* a hole, unwritten, inline or not yet written out, on either side */

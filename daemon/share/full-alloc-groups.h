@@ -16,7 +16,7 @@
  * the same project, and after EDQUOT the pass tries no further target of that owner.  Otherwise one user with a
  * full quota would keep all others from being shared.
  *
- * Thread: the filesystem's worker.
+ * Thread: as Pass.
  */
 typedef struct FullAllocGroups FullAllocGroups;
 

@@ -10,7 +10,7 @@
  *
  * The file is made when a target first needs it (see source-file.h), and serves all targets.
  *
- * Thread: the filesystem's worker.
+ * Thread: as its FileOpener; without one, one at a time.
  */
 typedef struct HoleSource HoleSource;
 

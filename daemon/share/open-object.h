@@ -11,7 +11,7 @@
  *
  * Only the ctime may differ, since all data is compared before it is shared.
  *
- * Thread: the filesystem's worker.
+ * Thread: as Pass.
  */
 typedef struct {
 	uint32_t id;
@@ -55,4 +55,27 @@ bool open_object_has_most_extents(const OpenObject *object);
 /* The end of the blocks before @end_block in bytes: the end of file cuts the last one. */
 uint64_t open_object_end_bytes(const OpenObject *object, uint64_t end_block, uint32_t block_bytes);
 
+/*
+ * OpenSources - sources of runs, of which the latest stay open.
+ *
+ * One thread uses a source at a time: a file that were opened twice would seem to be in use by another process.
+ *
+ * Thread: as Pass.
+ */
+typedef struct OpenSources OpenSources;
+
+/* Both are borrowed. */
+OpenSources *open_sources_new(Pass *pass, FileOpener *opener);
+void open_sources_free(OpenSources *sources);
+
+bool open_sources_is_in_use(const OpenSources *sources, uint32_t id);
+
+/* Find the source @id, which is not in use, or open it.  It is in use until open_sources_give_back(). */
+bool open_sources_take(OpenSources *sources, uint32_t id, OpenObject **ret, GError **error)
+	G_GNUC_WARN_UNUSED_RESULT;
+
+/* NULL: nothing. */
+void open_sources_give_back(OpenSources *sources, const OpenObject *source);
+
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(OpenObject, open_object_free)
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(OpenSources, open_sources_free)

@@ -3,14 +3,12 @@
 
 #include "daemon/context/object-skips.h"
 #include "daemon/share/block-set.h"
-#include "daemon/share/blocks-shared-before.h"
 #include "daemon/share/clone-pairs.h"
 #include "daemon/share/dedupe-failure.h"
 #include "daemon/share/freed-extents.h"
 #include "daemon/share/full-alloc-groups.h"
 #include "daemon/share/range-source.h"
 #include "daemon/share/window-account.h"
-#include "daemon/share/zero-filler.h"
 
 #include <errno.h>
 
@@ -28,7 +26,6 @@ struct RunSharer {
 	Pass *pass;
 	FileOpener *opener;
 	DedupeWindow *window;
-	ZeroFiller *zeros;
 	RangeSource *source;
 	BlockSet *settled;    /* blocks of the target that are shared, or need not be */
 	BlockSet *had_others; /* btrfs: blocks that others used too when the target was begun */
@@ -49,8 +46,7 @@ RunSharer *run_sharer_new(Pass *pass, FileOpener *opener)
 	sharer->pass = pass;
 	sharer->opener = opener;
 	sharer->window = dedupe_window_new(pass->block_bytes);
-	sharer->zeros = zero_filler_new(pass, opener);
-	sharer->source = range_source_new(pass->filesystem, opener, sharer->zeros);
+	sharer->source = range_source_new(pass, opener);
 	sharer->settled = block_set_new();
 	sharer->had_others = block_set_new();
 	if (pass->result->found_by_checksums)
@@ -69,7 +65,6 @@ void run_sharer_free(RunSharer *sharer)
 
 	dedupe_window_free(sharer->window);
 	range_source_free(sharer->source);
-	zero_filler_free(sharer->zeros);
 	block_set_free(sharer->settled);
 	block_set_free(sharer->had_others);
 	freed_extents_free(sharer->freed);
@@ -82,7 +77,8 @@ OpenObject *run_sharer_target(const RunSharer *sharer)
 	return sharer->target;
 }
 
-void run_sharer_open_take(RunSharer *sharer, OpenObject *target)
+/* Close the present target, and have @target, or none, in its place. */
+static void replace_target_take(RunSharer *sharer, OpenObject *target)
 {
 	pass_give_turn(sharer->pass);
 	open_object_free(sharer->target);
@@ -95,7 +91,7 @@ void run_sharer_open_take(RunSharer *sharer, OpenObject *target)
 void run_sharer_begin_take(RunSharer *sharer, OpenObject *target)
 {
 	run_sharer_end_target(sharer);
-	run_sharer_open_take(sharer, target);
+	replace_target_take(sharer, target);
 	sharer->begun_bytes = sharer->pass->result->shared.bytes;
 	sharer->blocked_bytes = 0;
 	block_set_clear(sharer->settled);
@@ -104,7 +100,7 @@ void run_sharer_begin_take(RunSharer *sharer, OpenObject *target)
 		return;
 	if (sharer->freed && !sharer->pass->settings->dry_run)
 		freed_extents_begin(sharer->freed, target);
-	blocks_shared_before_note(sharer->had_others, target, sharer->pass->block_bytes);
+	window_account_note_others(sharer->had_others, target, sharer->pass->block_bytes);
 }
 
 void run_sharer_end_target(RunSharer *sharer)
@@ -125,21 +121,23 @@ void run_sharer_end_target(RunSharer *sharer)
 void run_sharer_close(RunSharer *sharer)
 {
 	run_sharer_end_target(sharer);
-	run_sharer_open_take(sharer, NULL);
+	replace_target_take(sharer, NULL);
 }
 
+/* An error that holds for as long as the target does not change is for good. */
 static GiveUp how_of(DedupeOutcome outcome)
 {
-	switch (dedupe_failure_kind(outcome)) {
-	case DEDUPE_FAILURE_STALE:
+	switch (outcome) {
+	case DEDUPE_DIFFERS:
 		return GIVE_UP_AND_FORGET;
-	case DEDUPE_FAILURE_FOR_NOW:
+	case DEDUPE_BUSY:
+	case DEDUPE_NO_SPACE:
+	case DEDUPE_READ_ONLY:
+	case DEDUPE_FAILED:
 		return GIVE_UP_FOR_NOW;
-	case DEDUPE_FAILURE_FOR_GOOD:
-		break;
+	default:
+		return GIVE_UP_FOR_GOOD;
 	}
-
-	return GIVE_UP_FOR_GOOD;
 }
 
 static void postpone(RunSharer *sharer)
@@ -364,7 +362,7 @@ static bool share_window(RunSharer *sharer, OpenObject *source, uint64_t diagona
 					   SKIP_UNREADABLE, UINT64_MAX, GIVE_UP_FOR_GOOD, error);
 
 	if (sharer->pass->filesystem->identity.kind == FS_KIND_BTRFS)
-		blocks_shared_before_recall(sharer->had_others, window);
+		window_account_recall_others(sharer->had_others, window);
 	window_account_add_same_place(sharer->pass, window, sharer->settled);
 	if (!window_account_limit(sharer->pass, window, has_clone(sharer) ? &sharer->clone : NULL,
 				  &sharer->costly_bytes, error))
@@ -391,7 +389,7 @@ static bool share_window(RunSharer *sharer, OpenObject *source, uint64_t diagona
 	if (sharer->pass->xfs.clones && !has_clone(sharer) && !source &&
 	    !clone_pairs_add_window(sharer->pass->xfs.clones, window, BLOCK_EQUAL, error))
 		return false;
-	if (!source && !zero_filler_lay(sharer->zeros, window, sharer->settled, error))
+	if (!source && !range_source_lay_zeros(sharer->source, window, sharer->settled, error))
 		return false;
 	if (sharer->pass->settings->dry_run) {
 		estimate_equal(sharer);
@@ -555,7 +553,7 @@ bool share_run(RunSharer *sharer, const Run *run, OpenObject *source, GError **e
 	sharer->costly_bytes = 0;
 	/* Check this before anything is read for it. */
 	if (!source && !sharer->pass->settings->dry_run &&
-	    !zero_filler_is_ready(sharer->zeros, sharer->target, &no_hole)) {
+	    !range_source_has_zeros(sharer->source, sharer->target, &no_hole)) {
 		postpone(sharer);
 		return refuse_run(sharer, no_hole, run->blocks * sharer->pass->block_bytes, error);
 	}

@@ -17,7 +17,7 @@
  *
  * On XFS, blocks of a target that have other references are put into the pass's ClonePairs instead.
  *
- * Thread: the filesystem's worker.
+ * Thread: as Pass; each thread has one of its own.  It gives its turn away while it waits for the disk or the kernel.
  */
 typedef struct RunSharer RunSharer;
 
@@ -36,9 +36,6 @@ void run_sharer_end_target(RunSharer *sharer);
 
 /* End and close the present target. */
 void run_sharer_close(RunSharer *sharer);
-
-/* Replace the target by @target: the same object, which is open now. */
-void run_sharer_open_take(RunSharer *sharer, OpenObject *target);
 
 /* The present target; NULL before the first one. */
 OpenObject *run_sharer_target(const RunSharer *sharer);

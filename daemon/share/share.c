@@ -3,7 +3,7 @@
 
 #include "common/threads/thread.h"
 #include "daemon/context/object-skips.h"
-#include "daemon/share/open-sources.h"
+#include "daemon/share/open-object.h"
 #include "daemon/share/run-sharer.h"
 #include "daemon/share/window-account.h"
 #include "kernel-ioctl/machine/thread-io.h"

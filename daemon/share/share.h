@@ -12,7 +12,7 @@
  * With --dry-run it shares nothing, and estimates the result from addresses.  It reads only to find the ends of
  * runs of zeros, of which only the beginnings are known.
  *
- * Thread: the filesystem's worker.
+ * Thread: the filesystem's worker.  It starts the others, and joins them before it returns.
  */
 
 /* Share all runs, to the end or until the pass is stopped. */

@@ -15,7 +15,7 @@
  *
  * Returns -1 with *ret_reason if no directory allows it.
  *
- * Thread: the filesystem's worker.
+ * Thread: as @opener; any without one.
  */
 int source_file_make(const Filesystem *filesystem, FileOpener *opener, const OpenObject *target,
 		     SkipReason *ret_reason);

@@ -7,8 +7,18 @@
 /*
  * The account of a DedupeWindow: what comparing it costs, what sharing it frees, and whether that is worth it.
  *
- * Thread: the filesystem's worker.
+ * Thread: as Pass.
  */
+
+/*
+ * Add the blocks of @target, which is open, that others use, too, to @others; all blocks if this cannot be found out.
+ * Call it before anything is shared onto the target: btrfs calls an extent shared as soon as one file references it
+ * twice, which a replaced part brings about.
+ */
+void window_account_note_others(BlockSet *others, const OpenObject *target, uint32_t block_bytes);
+
+/* Tell the mapped window about them. */
+void window_account_recall_others(const BlockSet *others, DedupeWindow *window);
 
 /*
  * Decide which candidates of the mapped window may be compared.  Blocks with several references are left to

@@ -12,7 +12,7 @@
  * one that is at least twice as long takes its place.  The store remembers the run as long as its file is
  * unchanged.
  *
- * Thread: the filesystem's worker.
+ * Thread: the filesystem's worker, which shares alone with this policy.
  */
 typedef struct ZeroRun ZeroRun;
 

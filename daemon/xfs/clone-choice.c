@@ -69,27 +69,16 @@ static void find_refs_of_source(const CloneChooser *chooser, const ClonePair *pa
 	g_array_append_val(ret->refs, own);
 }
 
-static void choose_target(const ClonePair *pair, uint64_t offset, const Side *target,
-			  CloneChoice *ret)
+/* The references to @freed are redirected to @stays, which the object @source shows from @block on. */
+static void choose(const Side *freed, const Side *stays, uint32_t source, uint64_t block,
+		   CloneChoice *ret)
 {
-	ret->n_targets = target->refs.n;
-	ret->targets = target->refs.refs;
-	ret->target_place = target->place;
-	ret->source = pair->source;
-	ret->source_block = pair->source_block + offset;
-	ret->source_place = pair->source_place == CLONE_PLACE_HOLE ? CLONE_PLACE_HOLE
-								   : pair->source_place + offset;
-}
-
-static void choose_source(const ClonePair *pair, uint64_t offset, const Side *source,
-			  CloneChoice *ret)
-{
-	ret->n_targets = source->refs.n;
-	ret->targets = source->refs.refs;
-	ret->target_place = source->place;
-	ret->source = pair->target;
-	ret->source_block = pair->target_block + offset;
-	ret->source_place = pair->target_place + offset;
+	ret->n_targets = freed->refs.n;
+	ret->targets = freed->refs.refs;
+	ret->target_place = freed->place;
+	ret->source = source;
+	ret->source_block = block;
+	ret->source_place = stays->place;
 }
 
 void clone_choose(const CloneChooser *chooser, const ClonePair *pair, uint64_t offset,
@@ -97,7 +86,7 @@ void clone_choose(const CloneChooser *chooser, const ClonePair *pair, uint64_t o
 {
 	bool is_hole = pair->source_place == CLONE_PLACE_HOLE;
 	Side target = { .place = pair->target_place + offset, .refs.refs = chooser->target_refs };
-	Side source = { .refs.refs = chooser->source_refs };
+	Side source = { .place = CLONE_PLACE_HOLE, .refs.refs = chooser->source_refs };
 
 	*ret = (CloneChoice){ .blocks = pair->blocks - offset };
 	look_at(chooser, &target, true, &ret->blocks);
@@ -109,9 +98,9 @@ void clone_choose(const CloneChooser *chooser, const ClonePair *pair, uint64_t o
 	}
 
 	ret->is_void = target.is_moved || source.is_moved;
-	choose_target(pair, offset, &target, ret);
+	choose(&target, &source, pair->source, pair->source_block + offset, ret);
 	if (source.may_be_freed && (!target.may_be_freed || source.refs.n < target.refs.n))
-		choose_source(pair, offset, &source, ret);
+		choose(&source, &target, pair->target, pair->target_block + offset, ret);
 	else if (!target.may_be_freed)
 		ret->n_targets = clone_refs_most(chooser->refs) + 1;
 }

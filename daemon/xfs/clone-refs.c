@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/xfs/clone-refs.h"
 
+#include "daemon/context/compare-uint64.h"
+
 /* References are cut at multiples of this, so that those to one block lie close together. */
 #define CHUNK_BLOCKS 256
 
@@ -63,10 +65,7 @@ static const CloneRef *ref_at(const CloneRefs *refs, size_t i)
 
 static int compare_wanted(const void *a, const void *b)
 {
-	const Wanted *one = a;
-	const Wanted *other = b;
-
-	return (one->first > other->first) - (one->first < other->first);
+	return compare_uint64(((const Wanted *)a)->first, ((const Wanted *)b)->first);
 }
 
 static int compare_refs(const void *a, const void *b)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "hashstore/anchors/groups.h"
 
-#include "hashstore/anchors/group-members.h"
+#include "hashstore/anchors/anchor-sort.h"
 #include "hashstore/anchors/prefetch.h"
 #include "hashstore/anchors/segment-merge.h"
 #include "hashstore/anchors/segments.h"
@@ -10,6 +10,20 @@
 
 /* New anchors are looked up if at least this many times as many anchors are stored. */
 #define LOOKUP_SHARE 50
+
+/* The members of one group while it is collected, cut to GROUP_MEMBERS_MAX. */
+typedef struct {
+	/* Set at creation, never changed. */
+	uint32_t settled_below;
+
+	Anchor *members;
+	size_t n_members;
+	size_t size;
+	bool settled_cut; /* only the first settled member is kept, as members[0] */
+	bool has_unsettled;
+	bool is_unsorted; /* members were added out of order */
+	uint64_t n_capped;
+} GroupMembers;
 
 struct Groups {
 	/* Set at creation, never changed. */
@@ -34,13 +48,102 @@ struct Groups {
 	WholeNotes *notes; /* of the first walk; not owned, or NULL */
 };
 
+static void clear_members(GroupMembers *group)
+{
+	group->n_members = 0;
+	group->settled_cut = false;
+	group->has_unsettled = false;
+	group->is_unsorted = false;
+	group->n_capped = 0;
+}
+
+static bool is_settled(const GroupMembers *group, const Anchor *member)
+{
+	return member->object < group->settled_below;
+}
+
+static void append_member(GroupMembers *group, const Anchor *member)
+{
+	if (group->n_members == group->size) {
+		group->size = MAX(group->size * 2, 64);
+		group->members = g_renew(Anchor, group->members, group->size);
+	}
+	group->is_unsorted |= group->n_members > 0 &&
+			      anchor_compare(member, &group->members[group->n_members - 1]) < 0;
+	group->members[group->n_members++] = *member;
+}
+
+/* Keep only the first of the settled members, which come before all others. */
+static void cut_settled(GroupMembers *group)
+{
+	size_t n_settled = 0, first = 0, n = 0;
+
+	while (n_settled < group->n_members && is_settled(group, &group->members[n_settled])) {
+		if (anchor_compare(&group->members[n_settled], &group->members[first]) < 0)
+			first = n_settled;
+		n_settled++;
+	}
+	group->settled_cut = true;
+	if (n_settled == 0)
+		return;
+
+	group->members[n++] = group->members[first];
+	for (size_t i = n_settled; i < group->n_members; i++)
+		group->members[n++] = group->members[i];
+	group->n_members = n;
+}
+
+/* Add a member of any digest but ANCHOR_ZEROS_DIGEST.  Settled members come before others. */
+static void add_member(GroupMembers *group, const Anchor *member)
+{
+	bool settled = is_settled(group, member);
+
+	if (group->n_members == GROUP_MEMBERS_MAX && !group->settled_cut)
+		cut_settled(group);
+
+	if (group->settled_cut && settled) {
+		if (anchor_compare(member, &group->members[0]) < 0)
+			group->members[0] = *member;
+		return;
+	}
+
+	group->has_unsettled |= !settled;
+	if (group->n_members == GROUP_MEMBERS_MAX)
+		group->n_capped++;
+	else
+		append_member(group, member);
+}
+
+/* Add a start of zeros, unless it is settled.  False if there is no room. */
+static bool add_zeros(GroupMembers *group, const Anchor *member)
+{
+	if (is_settled(group, member))
+		return true;
+	if (group->n_members == GROUP_MEMBERS_MAX)
+		return false;
+
+	group->has_unsettled = true;
+	append_member(group, member);
+
+	return true;
+}
+
+/* The group has an unsettled member, and at least two members or zeros. */
+static bool matters(const GroupMembers *group)
+{
+	if (!group->has_unsettled)
+		return false;
+
+	return group->n_members >= 2 || group->members[0].digest == ANCHOR_ZEROS_DIGEST;
+}
+
 /* Begin the walk. */
 static bool begin(Groups *groups, GError **error)
 {
 	g_clear_pointer(&groups->ahead, prefetch_free);
 	g_clear_pointer(&groups->merge, segment_merge_free);
 	g_ptr_array_set_size(groups->lookups, 0);
-	group_members_clear(&groups->gathered);
+	clear_members(&groups->gathered);
 	groups->n_round = 0;
 	groups->next = 0;
 
@@ -178,7 +281,7 @@ static bool look_up_in(Groups *groups, SegmentCursor *cursor, uint64_t digest, G
 
 		note_anchor(groups, anchor, live);
 		if (live)
-			group_members_add(&groups->gathered, anchor);
+			add_member(&groups->gathered, anchor);
 		if (!segment_cursor_at_hand(cursor) && !hash_store_may_continue(groups->store))
 			break;
 		if (!segment_cursor_fill(cursor, error))
@@ -214,8 +317,8 @@ static bool gather(Groups *groups, uint64_t digest, GError **error)
 		note_anchor(groups, anchor, live);
 		if (live) {
 			if (digest != ANCHOR_ZEROS_DIGEST)
-				group_members_add(&groups->gathered, anchor);
-			else if (!group_members_add_zeros(&groups->gathered, anchor))
+				add_member(&groups->gathered, anchor);
+			else if (!add_zeros(&groups->gathered, anchor))
 				return true;
 		}
 		groups->next++;
@@ -250,7 +353,7 @@ bool groups_next(Groups *groups, const Group **ret, GError **error)
 		if (groups->lookups->len == 0)
 			skip_singles(groups);
 
-		group_members_clear(gathered);
+		clear_members(gathered);
 		digest = groups->round[groups->next].digest;
 		if (digest != ANCHOR_ZEROS_DIGEST && !look_up(groups, digest, error))
 			return false;
@@ -261,11 +364,12 @@ bool groups_next(Groups *groups, const Group **ret, GError **error)
 			return true;
 		if (groups->notes && !whole_notes_end_digest(groups->notes, digest, error))
 			return false;
-		if (group_members_matter(gathered))
+		if (matters(gathered))
 			break;
 	}
 
-	group_members_sort(gathered);
+	if (gathered->is_unsorted)
+		anchor_sort(gathered->members, gathered->n_members);
 	groups->group.members = gathered->members;
 	groups->group.n_members = gathered->n_members;
 	groups->group.n_capped = gathered->n_capped;

@@ -6,7 +6,7 @@
 /*
  * StoreMeta - the rows of the table meta: the properties of the store, and its counts.
  *
- * Thread: the filesystem's worker.
+ * Thread: as HashStore.
  */
 
 /* Write the rows of a new store, with a new secret if none is given. */

@@ -8,8 +8,7 @@
 
 /* A member of a group. */
 typedef struct {
-	EqualPlace place;
-	uint64_t n_objects;
+	EqualRow group;
 	uint32_t id;
 } Member;
 
@@ -22,8 +21,8 @@ struct EqualGroups {
 
 	KeptGroups *kept; /* NULL once all of them were returned */
 	bool has_last;
-	EqualPlace last; /* of these */
-	bool is_read;    /* all others were read: @members has them */
+	EqualRow last; /* of these */
+	bool is_read;  /* all others were read: @members has them */
 	Sorter *members;
 	const Member *next; /* the first of the next group; NULL at the end */
 	GArray *ids;
@@ -33,7 +32,7 @@ struct EqualGroups {
 static int compare_members(const void *a, const void *b)
 {
 	const Member *one = a, *other = b;
-	int order = equal_place_compare(&one->place, &other->place);
+	int order = equal_row_compare(&one->group, &other->group);
 
 	return order ? order : (one->id > other->id) - (one->id < other->id);
 }
@@ -73,11 +72,9 @@ static bool add_objects(EqualGroups *groups, Sorter *digested, GError **error)
  */
 static bool add_group(EqualGroups *groups, const Digested *one, uint64_t n_objects, GError **error)
 {
-	Member member = { .place = { (n_objects - 1) * one->size_bytes, one->digest,
-				     one->size_bytes },
-			  .n_objects = n_objects };
+	Member member = { .group = { one->digest, one->size_bytes, n_objects } };
 
-	if (groups->has_last && equal_place_compare(&member.place, &groups->last) <= 0)
+	if (groups->has_last && equal_row_compare(&member.group, &groups->last) <= 0)
 		return true;
 	for (guint i = 0; (n_objects > 1 || one->is_shared) && i < groups->ids->len; i++) {
 		member.id = g_array_index(groups->ids, uint32_t, i);
@@ -151,20 +148,26 @@ EqualGroups *equal_groups_open(HashStore *store, EqualKind kind, uint64_t min_by
 	return g_steal_pointer(&groups);
 }
 
+/* Let the caller have the group, whose objects are in @ids. */
+static void give(EqualGroups *groups, const EqualRow *row)
+{
+	groups->group = (EqualGroup){ row->size_bytes, row->n_objects,
+				      (const uint32_t *)groups->ids->data, groups->ids->len };
+}
+
 /* The next group of the list; *ret_found is false at its end. */
 static bool next_kept(EqualGroups *groups, bool *ret_found, GError **error)
 {
-	EqualPlace place;
+	EqualRow row;
 
-	if (!kept_groups_next(groups->kept, &place, groups->ids, ret_found, error))
+	if (!kept_groups_next(groups->kept, &row, groups->ids, ret_found, error))
 		return false;
 	if (!*ret_found)
 		return true;
 
-	groups->last = place;
+	groups->last = row;
 	groups->has_last = true;
-	groups->group = (EqualGroup){ place.size_bytes, groups->ids->len,
-				      (const uint32_t *)groups->ids->data, groups->ids->len };
+	give(groups, &row);
 	return true;
 }
 
@@ -177,10 +180,9 @@ static bool take_members(EqualGroups *groups, GError **error)
 		g_array_append_val(groups->ids, groups->next->id);
 		if (!sorter_next(groups->members, (const void **)&groups->next, error))
 			return false;
-	} while (groups->next && equal_place_compare(&groups->next->place, &first.place) == 0);
+	} while (groups->next && equal_row_compare(&groups->next->group, &first.group) == 0);
 
-	groups->group = (EqualGroup){ first.place.size_bytes, first.n_objects,
-				      (const uint32_t *)groups->ids->data, groups->ids->len };
+	give(groups, &first.group);
 	return true;
 }
 

@@ -15,9 +15,99 @@
 /* One more than readers take, so that they see that there are more. */
 #define SELECT_LOOSE "SELECT id FROM loose_object LIMIT 1 + " G_STRINGIFY(EQUAL_LIST_LOOSE_MOST)
 
+static EqualTop *top_new(uint64_t bound_bytes)
+{
+	EqualTop *top = g_new0(EqualTop, 1);
+
+	top->rows = g_array_new(false, false, sizeof(EqualRow));
+	top->bound_bytes = MAX(bound_bytes, 1);
+	return top;
+}
+
+static void top_free(EqualTop *top)
+{
+	if (!top)
+		return;
+
+	g_array_unref(top->rows);
+	g_free(top);
+}
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(EqualTop, top_free)
+
+uint64_t equal_row_spare_bytes(const EqualRow *row)
+{
+	return (row->n_objects - 1) * row->size_bytes;
+}
+
+static int compare_groups(const EqualRow *one, const EqualRow *other)
+{
+	if (one->digest != other->digest)
+		return one->digest < other->digest ? -1 : 1;
+	return (one->size_bytes > other->size_bytes) - (one->size_bytes < other->size_bytes);
+}
+
+/* By group, the most objects first. */
+static int compare_rows(const void *a, const void *b)
+{
+	const EqualRow *one = a, *other = b;
+	int order = compare_groups(one, other);
+
+	return order ? order
+		     : (one->n_objects < other->n_objects) - (one->n_objects > other->n_objects);
+}
+
+int equal_row_compare(const void *a, const void *b)
+{
+	uint64_t one = equal_row_spare_bytes(a), other = equal_row_spare_bytes(b);
+
+	if (one != other)
+		return one > other ? -1 : 1;
+	return compare_groups(a, b);
+}
+
+/* Let each group be there once. */
+static void top_unite(EqualTop *top)
+{
+	EqualRow *rows = (EqualRow *)top->rows->data;
+	guint n = 0;
+
+	g_array_sort(top->rows, compare_rows);
+	for (guint i = 0; i < top->rows->len; i++)
+		if (n == 0 || compare_groups(&rows[n - 1], &rows[i]) != 0)
+			rows[n++] = rows[i];
+	g_array_set_size(top->rows, n);
+}
+
+/* Keep the groups with most, so that there is room. */
+static void raise_bound(EqualTop *top)
+{
+	const EqualRow *first_cut;
+
+	top_unite(top);
+	if (top->rows->len <= EQUAL_TOP_KEPT)
+		return;
+
+	g_array_sort(top->rows, equal_row_compare);
+	first_cut = &g_array_index(top->rows, EqualRow, EQUAL_TOP_KEPT);
+	top->bound_bytes = equal_row_spare_bytes(first_cut) + 1;
+	g_array_set_size(top->rows, EQUAL_TOP_KEPT);
+}
+
+/* Add the group unless it is below the bound.  A group that was added before keeps the larger number of objects. */
+static void top_add(EqualTop *top, const EqualRow *row)
+{
+	if (row->n_objects < 2 || equal_row_spare_bytes(row) < top->bound_bytes)
+		return;
+	if (top->rows->len == EQUAL_TOP_MOST)
+		raise_bound(top);
+	if (equal_row_spare_bytes(row) >= top->bound_bytes)
+		g_array_append_val(top->rows, *row);
+}
+
 void equal_list_clear(EqualList *list)
 {
-	g_clear_pointer(&list->top, equal_top_free);
+	g_clear_pointer(&list->top, top_free);
 	g_clear_pointer(&list->loose, g_array_unref);
 }
 
@@ -46,7 +136,7 @@ static void take_group(EqualList *list, sqlite3_stmt *row)
 				 (uint64_t)sqlite3_column_int64(row, 2) };
 
 	if (group.size_bytes > 0)
-		equal_top_add(list->top, &group);
+		top_add(list->top, &group);
 }
 
 static void take_loose(EqualList *list, sqlite3_stmt *row)
@@ -62,7 +152,7 @@ static bool read_groups(HashStore *store, EqualList *list, GError **error)
 
 	if (!hash_store_get_number(store, NOTE_BOUND, &bound, error))
 		return false;
-	list->top = equal_top_new(bound);
+	list->top = top_new(bound);
 	return read_rows(store, "SELECT digest, size_bytes, n_objects FROM kept_group", take_group,
 			 list, error);
 }
@@ -104,13 +194,9 @@ static bool write_rows(HashStore *store, const EqualTop *top, GError **error)
 
 static bool write_loose(HashStore *store, const GArray *loose, GError **error)
 {
-	for (guint i = 0; i < loose->len; i++) {
-		uint64_t id = g_array_index(loose, uint32_t, i);
-
-		if (!hash_store_change_rows(store, STATEMENT_PUT_LOOSE_OBJECT, &id, error))
+	for (guint i = 0; i < loose->len; i++)
+		if (!hash_store_put_loose_object(store, g_array_index(loose, uint32_t, i), error))
 			return false;
-	}
-
 	return true;
 }
 
@@ -207,7 +293,7 @@ static bool add_groups(HashStore *store, Sorter *sorter, EqualTop *top, GError *
 		if (n_objects > 1 && (!one || !digested_are_equal(one, &group))) {
 			const EqualRow row = { group.digest, group.size_bytes, n_objects };
 
-			equal_top_add(top, &row);
+			top_add(top, &row);
 		}
 		n_objects =
 			one && n_objects > 0 && digested_are_equal(one, &group) ? n_objects + 1 : 1;
@@ -224,7 +310,7 @@ bool hash_store_make_equal_list(HashStore *store, GError **error)
 	g_autoptr(Sorter) sorter = sorter_new(sizeof(Digested), digested_compare,
 					      store->memory_bytes, directory, store->stop);
 	g_autoptr(GArray) loose = g_array_new(false, false, sizeof(uint32_t));
-	g_autoptr(EqualTop) top = equal_top_new(1);
+	g_autoptr(EqualTop) top = top_new(1);
 	g_autofree uint8_t *seen = NULL;
 	uint32_t below;
 
@@ -240,7 +326,7 @@ bool hash_store_make_equal_list(HashStore *store, GError **error)
 	if (!hash_store_may_continue(store))
 		return true;
 
-	equal_top_unite(top);
+	top_unite(top);
 	return clear_table(store, "DELETE FROM kept_group; DELETE FROM loose_object;", error) &&
 	       write_rows(store, top, error) && write_loose(store, loose, error) &&
 	       write_bounds(store, below, top->bound_bytes, error);
@@ -260,7 +346,7 @@ static bool add_noted(HashStore *store, const WholeNote *note, EqualTop *top, GE
 		return true;
 
 	const EqualRow row = { one.digest, one.size_bytes, note->n_anchors };
-	equal_top_add(top, &row);
+	top_add(top, &row);
 	return true;
 }
 
@@ -290,19 +376,19 @@ static bool write_added(HashStore *store, EqualTop *added, uint64_t *ret_bound, 
 	if (added->rows->len == 0)
 		return true;
 
-	equal_top_unite(added);
+	top_unite(added);
 	if (!read_groups(store, &list, error))
 		return false;
 	bound = list.top->bound_bytes;
 	/* Groups that were added and cut are below the bound from now on. */
 	list.top->bound_bytes = added->bound_bytes;
 	for (guint i = 0; i < added->rows->len; i++)
-		equal_top_add(list.top, &g_array_index(added->rows, EqualRow, i));
+		top_add(list.top, &g_array_index(added->rows, EqualRow, i));
 	*ret_bound = list.top->bound_bytes;
 	if (*ret_bound == bound)
 		return write_rows(store, added, error);
 
-	equal_top_unite(list.top);
+	top_unite(list.top);
 	return clear_table(store, "DELETE FROM kept_group", error) &&
 	       write_rows(store, list.top, error);
 }
@@ -363,7 +449,7 @@ static bool take_notes(HashStore *store, Sorter *notes, uint64_t below, uint32_t
 	if (!hash_store_get_number(store, NOTE_BOUND, &bound, error) ||
 	    !add_passed_over(store, below, error))
 		return false;
-	added = equal_top_new(bound);
+	added = top_new(bound);
 	if (!add_all_noted(store, notes, added, error))
 		return false;
 	if (!hash_store_may_continue(store))

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #pragma once
 
-#include "hashstore/objects/equal-top.h"
 #include "hashstore/objects/objects.h"
 
 /*
@@ -20,6 +19,29 @@
 
 /* Readers do without the list if they had to look at more objects one by one. */
 #define EQUAL_LIST_LOOSE_MOST 8192
+
+/* The list has at most EQUAL_TOP_MOST groups.  When there are more, the bound rises, and EQUAL_TOP_KEPT stay. */
+#define EQUAL_TOP_MOST 8192
+#define EQUAL_TOP_KEPT 4096
+
+/* A group. */
+typedef struct {
+	uint64_t digest;
+	uint64_t size_bytes; /* of each object */
+	uint64_t n_objects;  /* at most */
+} EqualRow;
+
+/* The bytes of all objects but one. */
+uint64_t equal_row_spare_bytes(const EqualRow *row);
+
+/* Negative, zero or positive: most spare bytes come first, then the lower digest, then the smaller size. */
+int equal_row_compare(const void *a, const void *b);
+
+/* The groups with most to free: all with at least the bound of spare bytes. */
+typedef struct {
+	GArray *rows; /* EqualRow */
+	uint64_t bound_bytes;
+} EqualTop;
 
 /*
  * Bring the list up to date after a walk over all groups, before their objects are settled.  Does not commit the

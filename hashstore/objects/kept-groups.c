@@ -3,7 +3,6 @@
 
 #include "hashstore/objects/digested.h"
 #include "hashstore/objects/equal-groups.h"
-#include "hashstore/objects/equal-list.h"
 #include "hashstore/objects/equals.h"
 
 struct KeptGroups {
@@ -15,31 +14,20 @@ struct KeptGroups {
 	Equals *equals;
 	GArray *loose; /* Digested, sorted: objects that no anchor leads to, or may lead to */
 
-	GSequence *waiting; /* EqualPlace, in order; the bytes are an upper bound */
+	GSequence *waiting; /* EqualRow, in order */
 	bool has_last;
-	EqualPlace last; /* the group returned last */
+	EqualRow last; /* the group returned last */
 };
-
-int equal_place_compare(const EqualPlace *one, const EqualPlace *other)
-{
-	if (one->spare_bytes != other->spare_bytes)
-		return one->spare_bytes > other->spare_bytes ? -1 : 1;
-	if (one->digest != other->digest)
-		return one->digest < other->digest ? -1 : 1;
-	return (one->size_bytes > other->size_bytes) - (one->size_bytes < other->size_bytes);
-}
 
 static int compare_waiting(const void *a, const void *b, void *data)
 {
 	(void)data;
-	return equal_place_compare(a, b);
+	return equal_row_compare(a, b);
 }
 
-static void add_waiting(KeptGroups *kept, uint64_t digest, uint64_t size_bytes, uint64_t n_objects)
+static void add_waiting(KeptGroups *kept, const EqualRow *row)
 {
-	const EqualPlace place = { (n_objects - 1) * size_bytes, digest, size_bytes };
-
-	g_sequence_insert_sorted(kept->waiting, g_memdup2(&place, sizeof(place)), compare_waiting,
+	g_sequence_insert_sorted(kept->waiting, g_memdup2(row, sizeof(*row)), compare_waiting,
 				 NULL);
 }
 
@@ -115,14 +103,16 @@ static bool add_loose(KeptGroups *kept, GError **error)
 
 	for (guint i = 0; i < kept->loose->len; i++) {
 		const Digested *one = &g_array_index(kept->loose, Digested, i);
+		EqualRow row = { .digest = one->digest, .size_bytes = one->size_bytes };
 
 		if (last && digested_are_equal(last, one))
 			continue;
 		last = one;
 		if (!list_candidates(kept, one->digest, ids, error))
 			return false;
+		row.n_objects = ids->len;
 		if (ids->len > 1)
-			add_waiting(kept, one->digest, one->size_bytes, ids->len);
+			add_waiting(kept, &row);
 	}
 
 	return true;
@@ -134,7 +124,7 @@ static void add_rows(KeptGroups *kept, const EqualTop *top)
 		const EqualRow *row = &g_array_index(top->rows, EqualRow, i);
 
 		if (row->size_bytes >= kept->min_bytes)
-			add_waiting(kept, row->digest, row->size_bytes, row->n_objects);
+			add_waiting(kept, row);
 	}
 }
 
@@ -202,7 +192,7 @@ static int compare_ids(const void *a, const void *b)
 }
 
 /* Keep those of @ids, once each, that belong to the group as of now. */
-static bool keep_members(KeptGroups *kept, const EqualPlace *place, GArray *ids, GError **error)
+static bool keep_members(KeptGroups *kept, const EqualRow *row, GArray *ids, GError **error)
 {
 	uint32_t *all = (uint32_t *)ids->data;
 	guint n = 0;
@@ -216,7 +206,7 @@ static bool keep_members(KeptGroups *kept, const EqualPlace *place, GArray *ids,
 			continue;
 		if (!take_object(kept, all[i], &one, &taken, error))
 			return false;
-		if (taken && one.digest == place->digest && one.size_bytes == place->size_bytes)
+		if (taken && one.digest == row->digest && one.size_bytes == row->size_bytes)
 			all[n++] = all[i];
 	}
 	g_array_set_size(ids, n);
@@ -225,50 +215,44 @@ static bool keep_members(KeptGroups *kept, const EqualPlace *place, GArray *ids,
 }
 
 /* Take the first waiting group.  False at the end. */
-static bool take_first(KeptGroups *kept, EqualPlace *ret)
+static bool take_first(KeptGroups *kept, EqualRow *ret)
 {
 	GSequenceIter *first = g_sequence_get_begin_iter(kept->waiting);
 
 	if (g_sequence_iter_is_end(first))
 		return false;
 
-	*ret = *(const EqualPlace *)g_sequence_get(first);
+	*ret = *(const EqualRow *)g_sequence_get(first);
 	g_sequence_remove(first);
-	return ret->spare_bytes >= kept->bound_bytes;
+	return equal_row_spare_bytes(ret) >= kept->bound_bytes;
 }
 
-bool kept_groups_next(KeptGroups *kept, EqualPlace *ret, GArray *ids, bool *ret_found,
-		      GError **error)
+bool kept_groups_next(KeptGroups *kept, EqualRow *ret, GArray *ids, bool *ret_found, GError **error)
 {
-	EqualPlace place;
+	EqualRow row;
 
 	*ret_found = false;
-	while (take_first(kept, &place)) {
-		uint64_t spare_bytes;
-
+	while (take_first(kept, &row)) {
 		/* It was in the list and a group of loose objects, too. */
-		if (kept->has_last && equal_place_compare(&place, &kept->last) <= 0)
+		if (kept->has_last && equal_row_compare(&row, &kept->last) <= 0)
 			continue;
-		if (!list_candidates(kept, place.digest, ids, error))
+		if (!list_candidates(kept, row.digest, ids, error))
 			return false;
 		if (ids->len > EQUAL_GROUP_MEMBERS_MAX)
 			return true;
-		if (!keep_members(kept, &place, ids, error))
+		if (!keep_members(kept, &row, ids, error))
 			return false;
-		if (ids->len < 2)
-			continue;
-
-		spare_bytes = (ids->len - 1) * place.size_bytes;
 		/* With an object that is not covered by the list, it was returned before. */
-		if (spare_bytes > place.spare_bytes)
+		if (ids->len < 2 || ids->len > row.n_objects)
 			continue;
-		if (spare_bytes < place.spare_bytes) {
-			add_waiting(kept, place.digest, place.size_bytes, ids->len);
+		if (ids->len < row.n_objects) {
+			row.n_objects = ids->len;
+			add_waiting(kept, &row);
 			continue;
 		}
-		kept->last = place;
+		kept->last = row;
 		kept->has_last = true;
-		*ret = kept->last;
+		*ret = row;
 		*ret_found = true;
 		return true;
 	}

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #pragma once
 
+#include "hashstore/objects/equal-list.h"
 #include "hashstore/objects/objects.h"
 
 /*
@@ -10,16 +11,6 @@
  * Thread: the owner's of the store.
  */
 typedef struct KeptGroups KeptGroups;
-
-/* A group, and its place in the order. */
-typedef struct {
-	uint64_t spare_bytes; /* of all objects but one */
-	uint64_t digest;
-	uint64_t size_bytes;
-} EqualPlace;
-
-/* Negative, zero or positive: most spare bytes come first, then the lower digest, then the smaller size. */
-int equal_place_compare(const EqualPlace *one, const EqualPlace *other);
 
 /*
  * The groups of files, or of extents, of at least @min_bytes.  *ret is NULL if the list is of no use: the store has
@@ -33,8 +24,8 @@ void kept_groups_close(KeptGroups *kept);
  * The next group; @ids are its objects (uint32_t), rising.  *ret_found is false at the end of the list: the store
  * may have groups with less to free.
  */
-bool kept_groups_next(KeptGroups *kept, EqualPlace *ret, GArray *ids, bool *ret_found,
-		      GError **error) G_GNUC_WARN_UNUSED_RESULT;
+bool kept_groups_next(KeptGroups *kept, EqualRow *ret, GArray *ids, bool *ret_found, GError **error)
+	G_GNUC_WARN_UNUSED_RESULT;
 
 /* Whether the list has all groups. */
 bool kept_groups_are_all(const KeptGroups *kept);

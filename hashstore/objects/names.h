@@ -9,7 +9,7 @@
  *
  * Names are hints: a file opened by them is checked against the object's stamp.
  *
- * Thread: the filesystem's worker.
+ * Thread: as HashStore.
  */
 typedef struct DirectoryName {
 	uint64_t subvolume;

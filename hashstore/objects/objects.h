@@ -15,7 +15,7 @@
  * the parent of its extents.  It lies in the subvolume ctime_nsec, in the file parent, at byte mtime_nsec.  The
  * generation of the stretch and of its extents is the length that ranks them.
  *
- * Thread: the filesystem's worker.
+ * Thread: as HashStore.
  */
 #define OBJECT_EXTENTS   UINT64_C(0) /* no subvolumes of btrfs have these ids */
 #define OBJECT_STRETCHES UINT64_C(1)

@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "kernel-ioctl/file/dedupe-range.h"
 
+#include "kernel-ioctl/call/fd.h"
+#include "kernel-ioctl/call/system-call.h"
+
 #include <errno.h>
 #include <linux/fs.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 /* The largest block size of btrfs and XFS on common machines.  A call for less costs too much. */
 #define ROUND_GRAIN_BYTES (UINT64_C(64) << 10)
@@ -20,6 +24,11 @@ typedef union {
 
 G_STATIC_ASSERT(sizeof(Request) <= 4096);
 
+struct RelayFile {
+	Fd fd;
+	uint32_t block_bytes;
+};
+
 /* One dedupe_range(): its parameters, and its progress over the rounds. */
 typedef struct {
 	const DedupeSource *source;
@@ -30,6 +39,24 @@ typedef struct {
 	unsigned n_calls;
 	const atomic_bool *stop;
 } Dedupe;
+
+RelayFile *relay_file_new_take(int fd, uint32_t block_bytes)
+{
+	RelayFile *relay = g_new0(RelayFile, 1);
+
+	relay->fd = fd;
+	relay->block_bytes = block_bytes;
+	return relay;
+}
+
+void relay_file_free(RelayFile *relay)
+{
+	if (!relay)
+		return;
+
+	fd_close(&relay->fd);
+	g_free(relay);
+}
 
 static DedupeOutcome outcome_of(int error)
 {
@@ -150,18 +177,41 @@ static void dedupe_round(Dedupe *dedupe, uint64_t length)
 	dedupe_take_statuses(dedupe, &request, error, length);
 }
 
+/*
+ * Clone the first @length bytes of @source_fd, at most a block.  A shorter @length must be the size of the source.
+ * Returns 0 or an errno value.
+ */
+static int relay_clone(RelayFile *relay, int source_fd, uint64_t length)
+{
+	struct file_clone_range range = {
+		.src_fd = source_fd,
+		.src_length = length,
+		.dest_offset = relay->block_bytes,
+	};
+
+	return system_call_ioctl(relay->fd, FICLONERANGE, &range) < 0 ? errno : 0;
+}
+
+/* Drop the clone, so that the relay holds no reference to the source's block. */
+static void relay_empty(RelayFile *relay)
+{
+	/* A clone that cannot be dropped now goes with the file. */
+	while (ftruncate(relay->fd, 0) != 0 && errno == EINTR)
+		;
+}
+
 static void dedupe_round_from_relay(Dedupe *dedupe, uint64_t length)
 {
 	RelayFile *relay = dedupe->source->relay;
 	Request request;
 	int error;
 
-	dedupe_fill_request(dedupe, relay_file_offset(relay), length, &request);
-	error = relay_file_clone(relay, dedupe->source->fd, length);
+	dedupe_fill_request(dedupe, relay->block_bytes, length, &request);
+	error = relay_clone(relay, dedupe->source->fd, length);
 	if (!error)
-		error = dedupe_call(dedupe, relay_file_fd(relay), &request);
+		error = dedupe_call(dedupe, relay->fd, &request);
 	dedupe_take_statuses(dedupe, &request, error, length);
-	relay_file_empty(relay);
+	relay_empty(relay);
 }
 
 static bool may_copy_hint(const DedupeSource *source, uint64_t target_offset)

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #pragma once
 
-#include "kernel-ioctl/file/relay-file.h"
-
 #include <glib.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -17,7 +15,7 @@
  * was shared.  Writers of both files, and on XFS readers too, wait for the request; so requests are short
  * (rounds).
  *
- * Thread: one per filesystem at a time, and never beside a lookup of back references (known kernel hang).
+ * Thread: any that owns the files.  On btrfs, never beside a lookup of back references (known kernel hang).
  */
 
 /* The argument must fit one page: the kernel answers ENOMEM to 128. */
@@ -38,6 +36,25 @@ typedef enum {
 	DEDUPE_UNREADABLE,  /* EIO, EUCLEAN, EBADMSG: the data could not be read */
 	DEDUPE_FAILED,      /* any other errno */
 } DedupeOutcome;
+
+/*
+ * RelayFile - an unnamed file of XFS through which the first block of a file is deduplicated.
+ *
+ * XFS copies the CoW extent size hint of the source to the target if one request covers both files completely
+ * (xfs_file_remap_range(), Linux 6.18).  A file with the hint allocates up to the hint for a write of one byte
+ * to a shared block.  Users can set the hint on their own files, and change the size of these, at any moment.
+ * So a check of the source before the request is a race.
+ *
+ * The relay holds the cloned block behind its offset 0; XFS copies no hint from there.  Nobody else can open
+ * the relay.
+ *
+ * Thread: one at a time.
+ */
+typedef struct RelayFile RelayFile;
+
+/* @fd is an empty unnamed file, open for writing; @block_bytes is the filesystem's block size. */
+RelayFile *relay_file_new_take(int fd, uint32_t block_bytes);
+void relay_file_free(RelayFile *relay);
 
 typedef struct {
 	int fd;
@@ -82,3 +99,5 @@ unsigned dedupe_range(const DedupeSource *source, uint64_t length, DedupeTarget 
  * get one at any moment: its owner is neither root nor the target's owner.
  */
 bool dedupe_range_needs_relay(const DedupeSource *source, int target_fd, uint64_t target_offset);
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(RelayFile, relay_file_free)

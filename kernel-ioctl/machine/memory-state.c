@@ -135,7 +135,8 @@ static bool read_group(const char *directory, const GroupFiles *files, MemorySta
 	return true;
 }
 
-bool memory_state_of_group(const char *directory, MemoryState *ret)
+/* Read the state of a control group, of version 2 or 1.  False if it has no limit, or cannot be read. */
+static bool read_any_group(const char *directory, MemoryState *ret)
 {
 	for (size_t i = 0; i < G_N_ELEMENTS(versions); i++)
 		if (read_group(directory, &versions[i], ret))
@@ -188,7 +189,7 @@ static void add_groups(const char *root, GArray *states)
 			g_build_filename(root, "sys/fs/cgroup", is_v1 ? "memory" : "", path, NULL);
 		MemoryState state;
 
-		if (memory_state_of_group(directory, &state))
+		if (read_any_group(directory, &state))
 			g_array_append_val(states, state);
 		slash = strrchr(path, '/');
 		if (slash)

@@ -32,12 +32,6 @@ typedef struct {
 bool memory_state_parse(const char *meminfo, MemoryState *ret);
 
 /*
- * Read the state of a control group from its directory, of version 2 or 1.  False if the group has no limit, or cannot
- * be read.
- */
-bool memory_state_of_group(const char *directory, MemoryState *ret);
-
-/*
  * The states that bound this process: of the machine, and of each control group with a limit around it.  @root is "/",
  * except in tests.  NULL if the machine does not tell.
  */

@@ -105,7 +105,7 @@ static bool begin_pass(Work *work, bool is_damaged)
 	pass->throttle = disk_table_throttle(work->disks, &work->settings, work->filesystem.fd);
 	pass->filter = filter_new(work->settings.excludes, 2048);
 	pass->kept = page_cache_budget_new(NULL);
-	pass->hot = cached_files_new();
+	pass->hot = g_array_new(false, false, sizeof(uint32_t));
 	pass->postponed = postponed_new();
 	pass->subvolumes = read_only_subvolumes_new(work->settings.read_only_snapshots);
 	work->result.started_usec = g_get_real_time();
@@ -124,7 +124,7 @@ static void end_pass(Work *work)
 	filter_free(pass->filter);
 	throttle_free(pass->throttle);
 	page_cache_budget_free(pass->kept);
-	cached_files_free(pass->hot);
+	g_array_unref(pass->hot);
 	postponed_free(pass->postponed);
 	read_only_subvolumes_free(pass->subvolumes);
 	store_room_free(pass->room);

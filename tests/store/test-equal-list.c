@@ -23,7 +23,7 @@ typedef struct {
 
 /* One object of a group, in the order of groups. */
 typedef struct {
-	EqualPlace place;
+	EqualRow row;
 	uint32_t id;
 } Expected;
 
@@ -146,15 +146,15 @@ static int compare_objects(const void *a, const void *b)
 {
 	const Expected *one = a, *other = b;
 
-	if (one->place.digest != other->place.digest)
-		return one->place.digest < other->place.digest ? -1 : 1;
+	if (one->row.digest != other->row.digest)
+		return one->row.digest < other->row.digest ? -1 : 1;
 	return (one->id > other->id) - (one->id < other->id);
 }
 
 static int compare_expected(const void *a, const void *b)
 {
 	const Expected *one = a, *other = b;
-	int order = equal_place_compare(&one->place, &other->place);
+	int order = equal_row_compare(&one->row, &other->row);
 
 	return order ? order : (one->id > other->id) - (one->id < other->id);
 }
@@ -184,7 +184,7 @@ static GArray *compute(World *world, EqualKind kind, uint64_t min_bytes)
 			break;
 		if (!is_wanted(world, object, kind, min_bytes))
 			continue;
-		const Expected one = { { 0, object->digest, object->size_bytes }, object->id };
+		const Expected one = { { object->digest, object->size_bytes, 0 }, object->id };
 		g_array_append_val(all, one);
 		if (object->flags & OBJECT_SHARED)
 			g_hash_table_add(shared, GUINT_TO_POINTER(object->id));
@@ -196,14 +196,13 @@ static GArray *compute(World *world, EqualKind kind, uint64_t min_bytes)
 				 (kind == EQUAL_EXTENTS &&
 				  g_hash_table_contains(shared, GUINT_TO_POINTER(group->id)));
 
-		for (end = first;
-		     end < all->len &&
-		     g_array_index(all, Expected, end).place.digest == group->place.digest;)
+		for (end = first; end < all->len && g_array_index(all, Expected, end).row.digest ==
+							    group->row.digest;)
 			end++;
 		for (guint i = first; i < end && (end - first > 1 || is_single); i++) {
 			Expected one = g_array_index(all, Expected, i);
 
-			one.place.spare_bytes = (end - first - 1) * one.place.size_bytes;
+			one.row.n_objects = end - first;
 			g_array_append_val(expected, one);
 		}
 	}
@@ -233,9 +232,9 @@ static void assert_same(World *world, EqualKind kind, uint64_t min_bytes)
 			const Expected *one = &g_array_index(expected, Expected, at);
 
 			g_assert_cmpuint(group->ids[i], ==, one->id);
-			g_assert_cmpuint(group->size_bytes, ==, one->place.size_bytes);
+			g_assert_cmpuint(group->size_bytes, ==, one->row.size_bytes);
 			g_assert_cmpuint(equal_group_spare_bytes(group), ==,
-					 one->place.spare_bytes);
+					 equal_row_spare_bytes(&one->row));
 		}
 	}
 	g_assert_cmpuint(at, ==, expected->len);
@@ -255,13 +254,13 @@ static int count_kept(World *world, bool are_files)
 	g_autoptr(GArray) ids = g_array_new(false, false, sizeof(uint32_t));
 	g_autoptr(KeptGroups) kept = NULL;
 	GError *error = NULL;
-	EqualPlace place;
+	EqualRow row;
 	bool found = true;
 	int n = 0;
 
 	check(kept_groups_open(world->store, are_files, 0, &kept, &error), &error);
 	while (kept && found) {
-		check(kept_groups_next(kept, &place, ids, &found, &error), &error);
+		check(kept_groups_next(kept, &row, ids, &found, &error), &error);
 		n += found;
 	}
 	return kept ? n : -1;

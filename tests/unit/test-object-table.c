@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "daemon/context/cached-files.h"
+#include "daemon/context/object-table.h"
 #include "hashstore/database/store-state.h"
 #include "tests/unit/pass-fixture.h"
 
@@ -67,13 +67,11 @@ static void test_a_hot_file_is_a_source_rather_than_one_with_more_in_common(void
 	uint32_t hot = pass_fixture_put(fixture, 8, 0);
 	uint32_t shared = pass_fixture_put(fixture, 8, OBJECT_SHARED);
 	uint32_t immutable = pass_fixture_put(fixture, 8, OBJECT_IMMUTABLE);
-	g_autoptr(CachedFiles) objects = cached_files_new();
 	g_autoptr(ObjectTable) table = pass_fixture_table(fixture);
 
-	cached_files_add(objects, hot);
 	count(table, common, 1000);
 	assert_before(table, common, hot);
-	cached_files_tell(objects, table);
+	object_table_add_fact(table, hot, FACT_HOT);
 	assert_before(table, hot, common);
 	assert_before(table, shared, hot);
 	assert_before(table, immutable, shared);
