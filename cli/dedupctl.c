@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/arguments/mounted-name.h"
 #include "cli/estimate/estimate-table.h"
+#include "cli/snapshots/subvolume-table.h"
+#include "cli/stores/duplicate-printer.h"
 #include "cli/terminal/message.h"
 #include "cli/terminal/pager.h"
 #include "cli/verbs/verb.h"

@@ -6,13 +6,7 @@
 
 #include <string.h>
 
-static const TableColumn columns[] = {
-	[DISK_NAME] = { "DISK", "disk", COLUMN_TEXT },
-	[DISK_RATE] = { "RATE", "rate_bytes", COLUMN_NUMBER },
-	[DISK_IOPS] = { "IOPS", "iops", COLUMN_NUMBER },
-	[DISK_FROM] = { "FROM", "from", COLUMN_TEXT },
-	[DISK_PRESSURE] = { "PRESSURE", "pressure", COLUMN_TEXT },
-};
+TABLE_COLUMNS(columns, DISK_COLUMNS);
 
 static const TableKind table_of_disks = { "disks", columns, G_N_ELEMENTS(columns), NULL, 0 };
 

@@ -4,15 +4,14 @@
 #include "cli/terminal/message.h"
 #include "common/files/advice.h"
 
-enum { SKIPPED_REASON, SKIPPED_COUNT, SKIPPED_BYTES, SKIPPED_EXAMPLES, SKIPPED_ADVICE };
+#define SKIPPED_COLUMNS(COLUMN)                                                                    \
+	COLUMN(SKIPPED_REASON, "REASON", "reason", COLUMN_TEXT)                                    \
+	COLUMN(SKIPPED_COUNT, "COUNT", "count", COLUMN_NUMBER)                                     \
+	COLUMN(SKIPPED_BYTES, "SIZE", "bytes", COLUMN_NUMBER)                                      \
+	COLUMN(SKIPPED_EXAMPLES, "FOR EXAMPLE", "examples", COLUMN_LINES)                          \
+	COLUMN(SKIPPED_ADVICE, "WHY; WHAT TO DO", "advice", COLUMN_TEXT)
 
-static const TableColumn skipped_columns[] = {
-	[SKIPPED_REASON] = { "REASON", "reason", COLUMN_TEXT },
-	[SKIPPED_COUNT] = { "COUNT", "count", COLUMN_NUMBER },
-	[SKIPPED_BYTES] = { "SIZE", "bytes", COLUMN_NUMBER },
-	[SKIPPED_EXAMPLES] = { "FOR EXAMPLE", "examples", COLUMN_LINES },
-	[SKIPPED_ADVICE] = { "WHY; WHAT TO DO", "advice", COLUMN_TEXT },
-};
+TABLE_COLUMNS(skipped_columns, SKIPPED_COLUMNS);
 
 static const TableKind table_of_skipped = { "skipped", skipped_columns,
 					    G_N_ELEMENTS(skipped_columns), NULL, 0 };

@@ -9,17 +9,12 @@
 
 #include <string.h>
 
-enum { BUDGET_ROTATING = DISK_COLUMNS, BUDGET_CHARGED };
+#define BUDGET_COLUMNS(COLUMN)                                                                     \
+	DISK_COLUMNS(COLUMN)                                                                       \
+	COLUMN(BUDGET_ROTATING, "ROTATING", "rotating", COLUMN_TEXT)                               \
+	COLUMN(BUDGET_CHARGED, "CHARGED", "charged_bytes", COLUMN_NUMBER)
 
-static const TableColumn columns[] = {
-	[DISK_NAME] = { "DISK", "disk", COLUMN_TEXT },
-	[DISK_RATE] = { "RATE", "rate_bytes", COLUMN_NUMBER },
-	[DISK_IOPS] = { "IOPS", "iops", COLUMN_NUMBER },
-	[DISK_FROM] = { "FROM", "from", COLUMN_TEXT },
-	[DISK_PRESSURE] = { "PRESSURE", "pressure", COLUMN_TEXT },
-	[BUDGET_ROTATING] = { "ROTATING", "rotating", COLUMN_TEXT },
-	[BUDGET_CHARGED] = { "CHARGED", "charged_bytes", COLUMN_NUMBER },
-};
+TABLE_COLUMNS(columns, BUDGET_COLUMNS);
 
 const TableKind table_of_budget = { "disks", columns, G_N_ELEMENTS(columns), "dedupctl-budget", 1 };
 

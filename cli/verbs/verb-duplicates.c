@@ -7,19 +7,6 @@
 
 #include <string.h>
 
-static const TableColumn columns[] = {
-	[DUPLICATE_RECLAIMABLE] = { "RECLAIM", "reclaimable_bytes", COLUMN_NUMBER },
-	[DUPLICATE_SIZE] = { "SIZE", "size_bytes", COLUMN_NUMBER },
-	[DUPLICATE_FILES] = { "FILES", "files", COLUMN_NUMBER },
-	[DUPLICATE_STATE] = { "DATA", "state", COLUMN_TEXT },
-	[DUPLICATE_FILE] = { "FILE", "file", COLUMN_TEXT },
-	[DUPLICATE_GROUP] = { NULL, "group", COLUMN_NUMBER },
-	[DUPLICATE_UUID] = { NULL, "uuid", COLUMN_TEXT },
-};
-
-const TableKind table_of_duplicates = { "duplicates", columns, G_N_ELEMENTS(columns),
-					"dedupctl-duplicates", 1 };
-
 /* The number of groups in a table by default. */
 #define TABLE_LIMIT 100
 
@@ -216,7 +203,7 @@ static ExitStatus show_stores(Query *query)
 	DuplicatesLeftOut left_out = { 0 };
 	ExitStatus status;
 
-	query->printer = duplicate_printer_new(query->format, &table_of_duplicates, query->options);
+	query->printer = duplicate_printer_new(query->format, query->options);
 	status = duplicate_stores_each(query->options->state_directory, names[0] ? names : NULL,
 				       &query->limits, show_store, query, &left_out);
 	duplicate_printer_finish(query->printer, &left_out);

@@ -11,61 +11,34 @@
 #include <stdio.h>
 #include <unistd.h>
 
-enum {
-	HISTORY_MOUNT,
-	HISTORY_UUID,
-	HISTORY_STARTED,
-	HISTORY_TOOK,
-	HISTORY_OUTCOME,
-	HISTORY_FILES,
-	HISTORY_EXTENTS,
-	HISTORY_OBJECTS_READ,
-	HISTORY_FINDING,
-	HISTORY_COMPARED,
-	HISTORY_SHARED,
-	HISTORY_FREED,
-	HISTORY_NET,
-	HISTORY_HOLES,
-	HISTORY_RUNS_SHARED,
-	HISTORY_RUNS_DIFFERED,
-	HISTORY_CAPPED,
-	HISTORY_PINNED,
-	HISTORY_REWRITTEN,
-	HISTORY_METADATA,
-	HISTORY_DRIFT,
-	HISTORY_DEFERRED,
-	HISTORY_RELEASED,
-	HISTORY_DEFERRED_WRITTEN,
-	HISTORY_USED,
-};
+#define HISTORY_COLUMNS(COLUMN)                                                                    \
+	COLUMN(HISTORY_MOUNT, "MOUNT", "mount_point", COLUMN_TEXT)                                 \
+	COLUMN(HISTORY_UUID, NULL, "uuid", COLUMN_TEXT)                                            \
+	COLUMN(HISTORY_STARTED, "WHEN", "started", COLUMN_TEXT)                                    \
+	COLUMN(HISTORY_TOOK, "TOOK", "seconds", COLUMN_NUMBER)                                     \
+	COLUMN(HISTORY_OUTCOME, "OUTCOME", "outcome", COLUMN_TEXT)                                 \
+	COLUMN(HISTORY_FILES, "FILES", "files", COLUMN_NUMBER)                                     \
+	COLUMN(HISTORY_EXTENTS, "EXTENTS", "extents", COLUMN_NUMBER)                               \
+	COLUMN(HISTORY_OBJECTS_READ, NULL, "objects_read", COLUMN_NUMBER)                          \
+	COLUMN(HISTORY_FINDING, "READ", "finding_bytes", COLUMN_NUMBER)                            \
+	COLUMN(HISTORY_COMPARED, "COMPARED", "compare_bytes", COLUMN_NUMBER)                       \
+	COLUMN(HISTORY_SHARED, "SHARED", "shared_bytes", COLUMN_NUMBER)                            \
+	COLUMN(HISTORY_FREED, "FREED", "freed_bytes", COLUMN_NUMBER)                               \
+	COLUMN(HISTORY_NET, "NET", "net_bytes", COLUMN_NUMBER)                                     \
+	COLUMN(HISTORY_HOLES, NULL, "hole_bytes", COLUMN_NUMBER)                                   \
+	COLUMN(HISTORY_RUNS_SHARED, NULL, "runs_shared", COLUMN_NUMBER)                            \
+	COLUMN(HISTORY_RUNS_DIFFERED, NULL, "runs_differed", COLUMN_NUMBER)                        \
+	COLUMN(HISTORY_CAPPED, NULL, "capped", COLUMN_NUMBER)                                      \
+	COLUMN(HISTORY_PINNED, NULL, "pinned_bytes", COLUMN_NUMBER)                                \
+	COLUMN(HISTORY_REWRITTEN, NULL, "rewritten_bytes", COLUMN_NUMBER)                          \
+	COLUMN(HISTORY_METADATA, NULL, "metadata_delta_bytes", COLUMN_NUMBER)                      \
+	COLUMN(HISTORY_DRIFT, NULL, "drift_bytes", COLUMN_NUMBER)                                  \
+	COLUMN(HISTORY_DEFERRED, "DEFERRED", "deferred_bytes", COLUMN_NUMBER)                      \
+	COLUMN(HISTORY_RELEASED, NULL, "released_bytes", COLUMN_NUMBER)                            \
+	COLUMN(HISTORY_DEFERRED_WRITTEN, "COPIED", "deferred_written_bytes", COLUMN_NUMBER)        \
+	COLUMN(HISTORY_USED, NULL, "used_bytes", COLUMN_NUMBER)
 
-static const TableColumn history_columns[] = {
-	[HISTORY_MOUNT] = { "MOUNT", "mount_point", COLUMN_TEXT },
-	[HISTORY_UUID] = { NULL, "uuid", COLUMN_TEXT },
-	[HISTORY_STARTED] = { "WHEN", "started", COLUMN_TEXT },
-	[HISTORY_TOOK] = { "TOOK", "seconds", COLUMN_NUMBER },
-	[HISTORY_OUTCOME] = { "OUTCOME", "outcome", COLUMN_TEXT },
-	[HISTORY_FILES] = { "FILES", "files", COLUMN_NUMBER },
-	[HISTORY_EXTENTS] = { "EXTENTS", "extents", COLUMN_NUMBER },
-	[HISTORY_OBJECTS_READ] = { NULL, "objects_read", COLUMN_NUMBER },
-	[HISTORY_FINDING] = { "READ", "finding_bytes", COLUMN_NUMBER },
-	[HISTORY_COMPARED] = { "COMPARED", "compare_bytes", COLUMN_NUMBER },
-	[HISTORY_SHARED] = { "SHARED", "shared_bytes", COLUMN_NUMBER },
-	[HISTORY_FREED] = { "FREED", "freed_bytes", COLUMN_NUMBER },
-	[HISTORY_NET] = { "NET", "net_bytes", COLUMN_NUMBER },
-	[HISTORY_HOLES] = { NULL, "hole_bytes", COLUMN_NUMBER },
-	[HISTORY_RUNS_SHARED] = { NULL, "runs_shared", COLUMN_NUMBER },
-	[HISTORY_RUNS_DIFFERED] = { NULL, "runs_differed", COLUMN_NUMBER },
-	[HISTORY_CAPPED] = { NULL, "capped", COLUMN_NUMBER },
-	[HISTORY_PINNED] = { NULL, "pinned_bytes", COLUMN_NUMBER },
-	[HISTORY_REWRITTEN] = { NULL, "rewritten_bytes", COLUMN_NUMBER },
-	[HISTORY_METADATA] = { NULL, "metadata_delta_bytes", COLUMN_NUMBER },
-	[HISTORY_DRIFT] = { NULL, "drift_bytes", COLUMN_NUMBER },
-	[HISTORY_DEFERRED] = { "DEFERRED", "deferred_bytes", COLUMN_NUMBER },
-	[HISTORY_RELEASED] = { NULL, "released_bytes", COLUMN_NUMBER },
-	[HISTORY_DEFERRED_WRITTEN] = { "COPIED", "deferred_written_bytes", COLUMN_NUMBER },
-	[HISTORY_USED] = { NULL, "used_bytes", COLUMN_NUMBER },
-};
+TABLE_COLUMNS(history_columns, HISTORY_COLUMNS);
 
 const TableKind table_of_history = { "passes", history_columns, G_N_ELEMENTS(history_columns),
 				     "dedupctl-history", 1 };

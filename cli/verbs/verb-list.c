@@ -13,50 +13,30 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-	LIST_MOUNT,
-	LIST_KIND,
-	LIST_STATE,
-	LIST_ELIGIBLE,
-	LIST_ENABLED,
-	LIST_WHY,
-	LIST_NEXT,
-	LIST_PASSES,
-	LIST_LAST_STARTED,
-	LIST_LAST_OUTCOME,
-	LIST_LAST_FREED,
-	LIST_FREED,
-	LIST_STAGE,
-	LIST_STAGE_BYTES,
-	LIST_STAGE_TOTAL_BYTES,
-	LIST_LIMITS,
-	LIST_DISKS,
-	LIST_UUID,
-	LIST_COLUMNS,
-};
+#define LIST_COLUMNS(COLUMN)                                                                       \
+	COLUMN(LIST_MOUNT, "MOUNT", "mount_point", COLUMN_TEXT)                                    \
+	COLUMN(LIST_KIND, "KIND", "kind", COLUMN_TEXT)                                             \
+	COLUMN(LIST_STATE, "STATE", "state", COLUMN_TEXT)                                          \
+	COLUMN(LIST_ELIGIBLE, "ELIGIBLE", "eligible", COLUMN_TEXT)                                 \
+	COLUMN(LIST_ENABLED, "ENABLED", "enabled", COLUMN_TEXT)                                    \
+	COLUMN(LIST_WHY, "WHY", "why", COLUMN_TEXT_CUT)                                            \
+	COLUMN(LIST_NEXT, "UNTIL", "until", COLUMN_TEXT)                                           \
+	COLUMN(LIST_PASSES, NULL, "passes", COLUMN_NUMBER)                                         \
+	COLUMN(LIST_LAST_STARTED, NULL, "last_pass", COLUMN_TEXT)                                  \
+	COLUMN(LIST_LAST_OUTCOME, NULL, "last_outcome", COLUMN_TEXT)                               \
+	COLUMN(LIST_LAST_FREED, "LAST FREED", "last_freed_bytes", COLUMN_NUMBER)                   \
+	COLUMN(LIST_FREED, "THIS RUN", "freed_bytes", COLUMN_NUMBER)                               \
+	COLUMN(LIST_STAGE, NULL, "stage", COLUMN_TEXT)                                             \
+	COLUMN(LIST_STAGE_BYTES, NULL, "stage_bytes", COLUMN_NUMBER)                               \
+	COLUMN(LIST_STAGE_TOTAL_BYTES, NULL, "stage_total_bytes", COLUMN_NUMBER)                   \
+	COLUMN(LIST_LIMITS, "DISKS", "disk_limits", COLUMN_TEXT_CUT)                               \
+	COLUMN(LIST_DISKS, NULL, "disks", COLUMN_TABLE)                                            \
+	COLUMN(LIST_UUID, "UUID", "uuid", COLUMN_TEXT_CUT)
 
-static const TableColumn columns[] = {
-	[LIST_MOUNT] = { "MOUNT", "mount_point", COLUMN_TEXT },
-	[LIST_KIND] = { "KIND", "kind", COLUMN_TEXT },
-	[LIST_STATE] = { "STATE", "state", COLUMN_TEXT },
-	[LIST_ELIGIBLE] = { "ELIGIBLE", "eligible", COLUMN_TEXT },
-	[LIST_ENABLED] = { "ENABLED", "enabled", COLUMN_TEXT },
-	[LIST_WHY] = { "WHY", "why", COLUMN_TEXT_CUT },
-	[LIST_NEXT] = { "UNTIL", "until", COLUMN_TEXT },
-	[LIST_PASSES] = { NULL, "passes", COLUMN_NUMBER },
-	[LIST_LAST_STARTED] = { NULL, "last_pass", COLUMN_TEXT },
-	[LIST_LAST_OUTCOME] = { NULL, "last_outcome", COLUMN_TEXT },
-	[LIST_LAST_FREED] = { "LAST FREED", "last_freed_bytes", COLUMN_NUMBER },
-	[LIST_FREED] = { "THIS RUN", "freed_bytes", COLUMN_NUMBER },
-	[LIST_STAGE] = { NULL, "stage", COLUMN_TEXT },
-	[LIST_STAGE_BYTES] = { NULL, "stage_bytes", COLUMN_NUMBER },
-	[LIST_STAGE_TOTAL_BYTES] = { NULL, "stage_total_bytes", COLUMN_NUMBER },
-	[LIST_LIMITS] = { "DISKS", "disk_limits", COLUMN_TEXT_CUT },
-	[LIST_DISKS] = { NULL, "disks", COLUMN_TABLE },
-	[LIST_UUID] = { "UUID", "uuid", COLUMN_TEXT_CUT },
-};
+TABLE_COLUMNS(columns, LIST_COLUMNS);
 
-const TableKind table_of_list = { "filesystems", columns, LIST_COLUMNS, "dedupctl-list", 1 };
+const TableKind table_of_list = { "filesystems", columns, G_N_ELEMENTS(columns), "dedupctl-list",
+				  1 };
 
 /* The default columns in text, with the service and without. */
 static const uint8_t of_mounts[] = { LIST_ELIGIBLE, LIST_ENABLED };

@@ -16,35 +16,21 @@
 #define LINES_USUAL        100
 #define LINES_WHEN_FOLLOWS 10
 
-enum {
-	LOG_TIME,
-	LOG_PRIORITY,
-	LOG_MESSAGE,
-	LOG_MOUNT,
-	LOG_UUID,
-	LOG_OUTCOME,
-	LOG_SECONDS,
-	LOG_READ,
-	LOG_SHARED,
-	LOG_FREED,
-	LOG_UNIT,
-	LOG_MESSAGE_ID,
-};
+#define LOG_COLUMNS(COLUMN)                                                                        \
+	COLUMN(LOG_TIME, "TIME", "time", COLUMN_TEXT)                                              \
+	COLUMN(LOG_PRIORITY, "PRIORITY", "priority", COLUMN_TEXT)                                  \
+	COLUMN(LOG_MESSAGE, "MESSAGE", "message", COLUMN_TEXT)                                     \
+	COLUMN(LOG_MOUNT, NULL, "mount_point", COLUMN_TEXT)                                        \
+	COLUMN(LOG_UUID, NULL, "uuid", COLUMN_TEXT)                                                \
+	COLUMN(LOG_OUTCOME, NULL, "outcome", COLUMN_TEXT)                                          \
+	COLUMN(LOG_SECONDS, NULL, "seconds", COLUMN_NUMBER)                                        \
+	COLUMN(LOG_READ, NULL, "read_bytes", COLUMN_NUMBER)                                        \
+	COLUMN(LOG_SHARED, NULL, "shared_bytes", COLUMN_NUMBER)                                    \
+	COLUMN(LOG_FREED, NULL, "freed_bytes", COLUMN_NUMBER)                                      \
+	COLUMN(LOG_UNIT, NULL, "unit", COLUMN_TEXT)                                                \
+	COLUMN(LOG_MESSAGE_ID, NULL, "message_id", COLUMN_TEXT)
 
-static const TableColumn columns[] = {
-	[LOG_TIME] = { "TIME", "time", COLUMN_TEXT },
-	[LOG_PRIORITY] = { "PRIORITY", "priority", COLUMN_TEXT },
-	[LOG_MESSAGE] = { "MESSAGE", "message", COLUMN_TEXT },
-	[LOG_MOUNT] = { NULL, "mount_point", COLUMN_TEXT },
-	[LOG_UUID] = { NULL, "uuid", COLUMN_TEXT },
-	[LOG_OUTCOME] = { NULL, "outcome", COLUMN_TEXT },
-	[LOG_SECONDS] = { NULL, "seconds", COLUMN_NUMBER },
-	[LOG_READ] = { NULL, "read_bytes", COLUMN_NUMBER },
-	[LOG_SHARED] = { NULL, "shared_bytes", COLUMN_NUMBER },
-	[LOG_FREED] = { NULL, "freed_bytes", COLUMN_NUMBER },
-	[LOG_UNIT] = { NULL, "unit", COLUMN_TEXT },
-	[LOG_MESSAGE_ID] = { NULL, "message_id", COLUMN_TEXT },
-};
+TABLE_COLUMNS(columns, LOG_COLUMNS);
 
 const TableKind table_of_log = { "messages", columns, G_N_ELEMENTS(columns), "dedupctl-log", 1 };
 

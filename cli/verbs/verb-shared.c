@@ -5,31 +5,19 @@
 #include "cli/terminal/table.h"
 #include "cli/verbs/verb.h"
 
-enum {
-	SHARED_VERDICT,
-	SHARED_BYTES,
-	SHARED_IN_PLACE,
-	SHARED_FIRST_DATA,
-	SHARED_FIRST_SHARED,
-	SHARED_SECOND_DATA,
-	SHARED_SECOND_SHARED,
-	SHARED_FIRST,
-	SHARED_SECOND,
-	SHARED_WHY,
-};
+#define SHARED_COLUMNS(COLUMN)                                                                     \
+	COLUMN(SHARED_VERDICT, "SHARED", "verdict", COLUMN_TEXT)                                   \
+	COLUMN(SHARED_BYTES, "BYTES", "shared_bytes", COLUMN_NUMBER)                               \
+	COLUMN(SHARED_IN_PLACE, "IN PLACE", "in_place_bytes", COLUMN_NUMBER)                       \
+	COLUMN(SHARED_FIRST_DATA, "OF FIRST", "first_data_bytes", COLUMN_NUMBER)                   \
+	COLUMN(SHARED_FIRST_SHARED, NULL, "first_shared_bytes", COLUMN_NUMBER)                     \
+	COLUMN(SHARED_SECOND_DATA, "OF SECOND", "second_data_bytes", COLUMN_NUMBER)                \
+	COLUMN(SHARED_SECOND_SHARED, NULL, "second_shared_bytes", COLUMN_NUMBER)                   \
+	COLUMN(SHARED_FIRST, NULL, "first", COLUMN_TEXT)                                           \
+	COLUMN(SHARED_SECOND, NULL, "second", COLUMN_TEXT)                                         \
+	COLUMN(SHARED_WHY, "WHY", "why", COLUMN_TEXT)
 
-static const TableColumn columns[] = {
-	[SHARED_VERDICT] = { "SHARED", "verdict", COLUMN_TEXT },
-	[SHARED_BYTES] = { "BYTES", "shared_bytes", COLUMN_NUMBER },
-	[SHARED_IN_PLACE] = { "IN PLACE", "in_place_bytes", COLUMN_NUMBER },
-	[SHARED_FIRST_DATA] = { "OF FIRST", "first_data_bytes", COLUMN_NUMBER },
-	[SHARED_FIRST_SHARED] = { NULL, "first_shared_bytes", COLUMN_NUMBER },
-	[SHARED_SECOND_DATA] = { "OF SECOND", "second_data_bytes", COLUMN_NUMBER },
-	[SHARED_SECOND_SHARED] = { NULL, "second_shared_bytes", COLUMN_NUMBER },
-	[SHARED_FIRST] = { NULL, "first", COLUMN_TEXT },
-	[SHARED_SECOND] = { NULL, "second", COLUMN_TEXT },
-	[SHARED_WHY] = { "WHY", "why", COLUMN_TEXT },
-};
+TABLE_COLUMNS(columns, SHARED_COLUMNS);
 
 const TableKind table_of_shared = { "shared", columns, G_N_ELEMENTS(columns), "dedupctl-shared",
 				    1 };

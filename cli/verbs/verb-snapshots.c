@@ -17,25 +17,16 @@
 #include <string.h>
 
 /* The document around the subvolumes of one filesystem, for programs. */
-enum {
-	FILESYSTEM_UUID,
-	FILESYSTEM_APPROXIMATE,
-	FILESYSTEM_BEING_FREED,
-	FILESYSTEM_TOGETHER,
-	FILESYSTEM_TOGETHER_DATA,
-	FILESYSTEM_TOGETHER_METADATA,
-	FILESYSTEM_SUBVOLUMES,
-};
+#define FILESYSTEM_COLUMNS(COLUMN)                                                                 \
+	COLUMN(FILESYSTEM_UUID, NULL, "filesystem", COLUMN_TEXT)                                   \
+	COLUMN(FILESYSTEM_APPROXIMATE, NULL, "approximate", COLUMN_TEXT)                           \
+	COLUMN(FILESYSTEM_BEING_FREED, NULL, "being_freed_bytes", COLUMN_NUMBER)                   \
+	COLUMN(FILESYSTEM_TOGETHER, NULL, "together_bytes", COLUMN_NUMBER)                         \
+	COLUMN(FILESYSTEM_TOGETHER_DATA, NULL, "together_data_bytes", COLUMN_NUMBER)               \
+	COLUMN(FILESYSTEM_TOGETHER_METADATA, NULL, "together_metadata_bytes", COLUMN_NUMBER)       \
+	COLUMN(FILESYSTEM_SUBVOLUMES, NULL, "subvolumes", COLUMN_TABLE)
 
-static const TableColumn filesystem_columns[] = {
-	[FILESYSTEM_UUID] = { NULL, "filesystem", COLUMN_TEXT },
-	[FILESYSTEM_APPROXIMATE] = { NULL, "approximate", COLUMN_TEXT },
-	[FILESYSTEM_BEING_FREED] = { NULL, "being_freed_bytes", COLUMN_NUMBER },
-	[FILESYSTEM_TOGETHER] = { NULL, "together_bytes", COLUMN_NUMBER },
-	[FILESYSTEM_TOGETHER_DATA] = { NULL, "together_data_bytes", COLUMN_NUMBER },
-	[FILESYSTEM_TOGETHER_METADATA] = { NULL, "together_metadata_bytes", COLUMN_NUMBER },
-	[FILESYSTEM_SUBVOLUMES] = { NULL, "subvolumes", COLUMN_TABLE },
-};
+TABLE_COLUMNS(filesystem_columns, FILESYSTEM_COLUMNS);
 
 static const TableKind table_of_filesystems = { "snapshots", filesystem_columns,
 						G_N_ELEMENTS(filesystem_columns),

@@ -18,23 +18,15 @@
 /* For changing a store. */
 #define MEMORY_BYTES ((size_t)16 << 20)
 
-enum {
-	SIZE_MOUNT,
-	SIZE_UUID,
-	SIZE_PART,
-	SIZE_ROWS,
-	SIZE_BYTES,
-	SIZE_PER_TIB,
-};
+#define SIZE_COLUMNS(COLUMN)                                                                       \
+	COLUMN(SIZE_MOUNT, "MOUNT", "mount_point", COLUMN_TEXT)                                    \
+	COLUMN(SIZE_UUID, NULL, "uuid", COLUMN_TEXT)                                               \
+	COLUMN(SIZE_PART, "PART", "part", COLUMN_TEXT)                                             \
+	COLUMN(SIZE_ROWS, "NUMBER", "number", COLUMN_NUMBER)                                       \
+	COLUMN(SIZE_BYTES, "SIZE", "bytes", COLUMN_NUMBER)                                         \
+	COLUMN(SIZE_PER_TIB, "PER TIB", "bytes_per_tib", COLUMN_NUMBER)
 
-static const TableColumn size_columns[] = {
-	[SIZE_MOUNT] = { "MOUNT", "mount_point", COLUMN_TEXT },
-	[SIZE_UUID] = { NULL, "uuid", COLUMN_TEXT },
-	[SIZE_PART] = { "PART", "part", COLUMN_TEXT },
-	[SIZE_ROWS] = { "NUMBER", "number", COLUMN_NUMBER },
-	[SIZE_BYTES] = { "SIZE", "bytes", COLUMN_NUMBER },
-	[SIZE_PER_TIB] = { "PER TIB", "bytes_per_tib", COLUMN_NUMBER },
-};
+TABLE_COLUMNS(size_columns, SIZE_COLUMNS);
 
 const TableKind table_of_store_size = { "parts", size_columns, G_N_ELEMENTS(size_columns),
 					"dedupctl-store-size", 1 };
@@ -99,19 +91,13 @@ ExitStatus verb_store_size(const Options *options)
 	return status;
 }
 
-enum {
-	CHECK_MOUNT,
-	CHECK_UUID,
-	CHECK_STATE,
-	CHECK_PROBLEMS,
-};
+#define CHECK_COLUMNS(COLUMN)                                                                      \
+	COLUMN(CHECK_MOUNT, "MOUNT", "mount_point", COLUMN_TEXT)                                   \
+	COLUMN(CHECK_UUID, "UUID", "uuid", COLUMN_TEXT)                                            \
+	COLUMN(CHECK_STATE, "STATE", "state", COLUMN_TEXT)                                         \
+	COLUMN(CHECK_PROBLEMS, "PROBLEMS", "problems", COLUMN_LINES)
 
-static const TableColumn check_columns[] = {
-	[CHECK_MOUNT] = { "MOUNT", "mount_point", COLUMN_TEXT },
-	[CHECK_UUID] = { "UUID", "uuid", COLUMN_TEXT },
-	[CHECK_STATE] = { "STATE", "state", COLUMN_TEXT },
-	[CHECK_PROBLEMS] = { "PROBLEMS", "problems", COLUMN_LINES },
-};
+TABLE_COLUMNS(check_columns, CHECK_COLUMNS);
 
 const TableKind table_of_store_check = { "stores", check_columns, G_N_ELEMENTS(check_columns),
 					 "dedupctl-store-check", 1 };
@@ -168,19 +154,13 @@ ExitStatus verb_store_check(const Options *options)
 	return check.found_problems ? EXIT_STATUS_FAILED : status;
 }
 
-enum {
-	PRUNE_MOUNT,
-	PRUNE_UUID,
-	PRUNE_FILES,
-	PRUNE_PASSES,
-};
+#define PRUNE_COLUMNS(COLUMN)                                                                      \
+	COLUMN(PRUNE_MOUNT, "MOUNT", "mount_point", COLUMN_TEXT)                                   \
+	COLUMN(PRUNE_UUID, NULL, "uuid", COLUMN_TEXT)                                              \
+	COLUMN(PRUNE_FILES, "FILES", "files", COLUMN_NUMBER)                                       \
+	COLUMN(PRUNE_PASSES, "PASSES", "passes", COLUMN_NUMBER)
 
-static const TableColumn prune_columns[] = {
-	[PRUNE_MOUNT] = { "MOUNT", "mount_point", COLUMN_TEXT },
-	[PRUNE_UUID] = { NULL, "uuid", COLUMN_TEXT },
-	[PRUNE_FILES] = { "FILES", "files", COLUMN_NUMBER },
-	[PRUNE_PASSES] = { "PASSES", "passes", COLUMN_NUMBER },
-};
+TABLE_COLUMNS(prune_columns, PRUNE_COLUMNS);
 
 const TableKind table_of_store_prune = { "stores", prune_columns, G_N_ELEMENTS(prune_columns),
 					 "dedupctl-store-prune", 1 };
@@ -272,19 +252,13 @@ ExitStatus verb_store_prune(const Options *options)
 	return status;
 }
 
-enum {
-	VACUUM_MOUNT,
-	VACUUM_UUID,
-	VACUUM_BEFORE,
-	VACUUM_AFTER,
-};
+#define VACUUM_COLUMNS(COLUMN)                                                                     \
+	COLUMN(VACUUM_MOUNT, "MOUNT", "mount_point", COLUMN_TEXT)                                  \
+	COLUMN(VACUUM_UUID, NULL, "uuid", COLUMN_TEXT)                                             \
+	COLUMN(VACUUM_BEFORE, "BEFORE", "before_bytes", COLUMN_NUMBER)                             \
+	COLUMN(VACUUM_AFTER, "AFTER", "after_bytes", COLUMN_NUMBER)
 
-static const TableColumn vacuum_columns[] = {
-	[VACUUM_MOUNT] = { "MOUNT", "mount_point", COLUMN_TEXT },
-	[VACUUM_UUID] = { NULL, "uuid", COLUMN_TEXT },
-	[VACUUM_BEFORE] = { "BEFORE", "before_bytes", COLUMN_NUMBER },
-	[VACUUM_AFTER] = { "AFTER", "after_bytes", COLUMN_NUMBER },
-};
+TABLE_COLUMNS(vacuum_columns, VACUUM_COLUMNS);
 
 const TableKind table_of_store_vacuum = { "stores", vacuum_columns, G_N_ELEMENTS(vacuum_columns),
 					  "dedupctl-store-vacuum", 1 };

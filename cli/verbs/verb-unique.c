@@ -9,19 +9,13 @@
 #include <stdio.h>
 #include <string.h>
 
-enum {
-	UNIQUE_DATA,
-	UNIQUE_ELSEWHERE,
-	UNIQUE_STATE,
-	UNIQUE_FILE,
-};
+#define UNIQUE_COLUMNS(COLUMN)                                                                     \
+	COLUMN(UNIQUE_DATA, "DATA", "data_bytes", COLUMN_NUMBER)                                   \
+	COLUMN(UNIQUE_ELSEWHERE, "ELSEWHERE", "elsewhere_bytes", COLUMN_NUMBER)                    \
+	COLUMN(UNIQUE_STATE, "STORE", "state", COLUMN_TEXT)                                        \
+	COLUMN(UNIQUE_FILE, "FILE", "file", COLUMN_TEXT)
 
-static const TableColumn columns[] = {
-	[UNIQUE_DATA] = { "DATA", "data_bytes", COLUMN_NUMBER },
-	[UNIQUE_ELSEWHERE] = { "ELSEWHERE", "elsewhere_bytes", COLUMN_NUMBER },
-	[UNIQUE_STATE] = { "STORE", "state", COLUMN_TEXT },
-	[UNIQUE_FILE] = { "FILE", "file", COLUMN_TEXT },
-};
+TABLE_COLUMNS(columns, UNIQUE_COLUMNS);
 
 const TableKind table_of_unique = { "unique_files", columns, G_N_ELEMENTS(columns),
 				    "dedupctl-unique", 1 };

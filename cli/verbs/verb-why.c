@@ -11,19 +11,13 @@
 
 #include <string.h>
 
-enum {
-	WHY_REASON,
-	WHY_BYTES,
-	WHY_FILE,
-	WHY_EVIDENCE,
-};
+#define WHY_COLUMNS(COLUMN)                                                                        \
+	COLUMN(WHY_REASON, "REASON", "reason", COLUMN_TEXT)                                        \
+	COLUMN(WHY_BYTES, "BYTES", "bytes", COLUMN_NUMBER)                                         \
+	COLUMN(WHY_FILE, "FILE", "file", COLUMN_TEXT)                                              \
+	COLUMN(WHY_EVIDENCE, "AS", "evidence", COLUMN_TEXT)
 
-static const TableColumn columns[] = {
-	[WHY_REASON] = { "REASON", "reason", COLUMN_TEXT },
-	[WHY_BYTES] = { "BYTES", "bytes", COLUMN_NUMBER },
-	[WHY_FILE] = { "FILE", "file", COLUMN_TEXT },
-	[WHY_EVIDENCE] = { "AS", "evidence", COLUMN_TEXT },
-};
+TABLE_COLUMNS(columns, WHY_COLUMNS);
 
 const TableKind table_of_why = { "reasons", columns, G_N_ELEMENTS(columns), "dedupctl-why", 1 };
 
