@@ -152,7 +152,6 @@ static void print_sums(const FilesystemStatus *status, bool in_bytes)
 	g_autofree char *total = bytes_text(status->totals.freed_bytes, in_bytes);
 	g_autofree char *since = bytes_text(live ? live->freed_bytes : 0, in_bytes);
 	g_autofree char *store = bytes_text(status->store_bytes, in_bytes);
-	g_autofree char *path = message_text(status->store_path);
 	g_autofree char *pinned = bytes_text(status->pinned.bytes, in_bytes);
 	g_autofree char *deferred = bytes_text(status->deferred.bytes, in_bytes);
 	g_autofree char *last = filesystem_status_last_holder(status);
@@ -177,8 +176,8 @@ static void print_sums(const FilesystemStatus *status, bool in_bytes)
 			   " %s with those that found nothing",
 			   since, live->passes, passes(live->passes));
 	if (status->has_store)
-		print_line("Store", "%s, %s, %" G_GUINT64_FORMAT " objects", path, store,
-			   status->n_objects);
+		print_line("Store", "%s, %s, %" G_GUINT64_FORMAT " objects", status->store_path,
+			   store, status->n_objects);
 }
 
 static void print_holds(const DaemonFilesystem *live)
@@ -194,11 +193,10 @@ void status_block_print(const StatusList *list, const FilesystemStatus *status, 
 {
 	g_autofree char *mount_point = message_text(status->mount_point);
 	g_autofree char *trouble = filesystem_status_trouble(status);
-	g_autofree char *uuid = message_text(status->uuid);
 	g_autofree char *kind = message_text(status->kind);
 
 	print_line("Mount", "%s", mount_point[0] != '\0' ? mount_point : "-");
-	print_line("UUID", "%s", uuid);
+	print_line("UUID", "%s", status->uuid);
 	print_line("Kind", "%s", kind);
 	print_state(status);
 	print_pass(status, in_bytes);

@@ -41,19 +41,34 @@ char *message_terminal_text(const char *text)
 /* NULL: nothing is kept. */
 static GString *held;
 
+G_GNUC_PRINTF(1, 0) static void print(const char *format, va_list arguments)
+{
+	g_autofree char *message = g_strdup_vprintf(format, arguments);
+	g_autofree char *text = message_terminal_text(message);
+
+	if (held)
+		g_string_append_printf(held, "dedupctl: %s\n", text);
+	else
+		fprintf(stderr, "dedupctl: %s\n", text);
+}
+
 void message_print(const char *format, ...)
 {
 	va_list arguments;
 
 	va_start(arguments, format);
-	g_autofree char *message = g_strdup_vprintf(format, arguments);
+	print(format, arguments);
 	va_end(arguments);
+}
 
-	g_autofree char *text = message_terminal_text(message);
-	if (held)
-		g_string_append_printf(held, "dedupctl: %s\n", text);
-	else
-		fprintf(stderr, "dedupctl: %s\n", text);
+ExitStatus message_fail(ExitStatus status, const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	print(format, arguments);
+	va_end(arguments);
+	return status;
 }
 
 void message_print_error(const GError *error)
@@ -63,6 +78,12 @@ void message_print_error(const GError *error)
 		message_print_lines(error->message);
 	else
 		message_print("%s", error->message);
+}
+
+ExitStatus message_fail_error(const GError *error)
+{
+	message_print_error(error);
+	return EXIT_STATUS_FAILED;
 }
 
 void message_print_lines(const char *text)

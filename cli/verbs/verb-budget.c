@@ -46,8 +46,7 @@ static bool take_iops(const char *text, uint64_t *ret)
 	if (is_none(text) || g_ascii_string_to_unsigned(text, 10, 0, G_MAXUINT32, ret, NULL))
 		return true;
 
-	g_autofree char *shown = message_text(text);
-	message_print("--iops: %s is no number of requests per second: none, or 0 and more", shown);
+	message_print("--iops: %s is no number of requests per second: none, or 0 and more", text);
 	return false;
 }
 
@@ -82,13 +81,12 @@ static ExitStatus show(const GPtrArray *all, const Options *options)
 		add_row(table, all->pdata[i]);
 	for (char **name = options->names; name && *name; name++) {
 		const DaemonDisk *disk = find_disk(all, *name);
-		g_autofree char *shown = message_text(*name);
 
 		if (disk) {
 			add_row(table, disk);
 			continue;
 		}
-		message_print("%s is no disk of a filesystem that is looked after", shown);
+		message_print("%s is no disk of a filesystem that is looked after", *name);
 		status = EXIT_STATUS_FAILED;
 	}
 
@@ -107,10 +105,8 @@ static ExitStatus set(DaemonClient *client, const GPtrArray *all, const Options 
 
 		if (!take_rate(options->rate, &bytes) || !take_iops(options->iops, &requests))
 			return EXIT_STATUS_USAGE;
-		if (!daemon_client_set_budget(client, *name, bytes, requests, &error)) {
-			message_print_error(error);
-			return EXIT_STATUS_FAILED;
-		}
+		if (!daemon_client_set_budget(client, *name, bytes, requests, &error))
+			return message_fail_error(error);
 	}
 
 	return EXIT_STATUS_DONE;
@@ -123,10 +119,8 @@ ExitStatus verb_budget(const Options *options)
 	g_autoptr(DaemonClient) client = NULL;
 	g_autoptr(GPtrArray) all = NULL;
 
-	if (sets && !options->names) {
-		message_print("no disk: 'dedupctl budget' shows them");
-		return EXIT_STATUS_USAGE;
-	}
+	if (sets && !options->names)
+		return message_fail(EXIT_STATUS_USAGE, "no disk: 'dedupctl budget' shows them");
 
 	client = daemon_client_connect(&error);
 	all = client ? daemon_client_disks(client, &error) : NULL;

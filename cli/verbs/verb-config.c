@@ -67,12 +67,10 @@ static void set_form(Table *table, const ConfigKey *key)
 static void add_value(Table *table, const char *section, const ConfigKey *key,
 		      const ConfigEntry *origin)
 {
-	g_autofree char *value = message_text(origin ? origin->text : key->standard);
-
 	table_add_row(table);
 	table_set_text(table, CONFIG_SECTION, section);
 	table_set_text(table, CONFIG_KEY, key->name);
-	table_set_text(table, CONFIG_VALUE, value);
+	table_set_escaped(table, CONFIG_VALUE, origin ? origin->text : key->standard);
 	set_form(table, key);
 	if (!origin) {
 		table_set_text(table, CONFIG_FROM, "default");

@@ -395,10 +395,8 @@ ExitStatus verb_doctor(const Options *options)
 	g_autoptr(GError) error = NULL;
 	g_autoptr(Findings) findings = look_at_all(options, &error);
 
-	if (!findings) {
-		message_print_error(error);
-		return EXIT_STATUS_FAILED;
-	}
+	if (!findings)
+		return message_fail_error(error);
 
 	if (options_are_for_programs(options))
 		print_table(findings_all(findings), options);

@@ -56,8 +56,7 @@ static bool take_format(Query *query, const Options *options)
 		return true;
 	}
 
-	g_autofree char *safe = message_text(typed);
-	message_print("duplicates: --format %s%s: table, fdupes, json or csv", safe,
+	message_print("duplicates: --format %s%s: table, fdupes, json or csv", typed,
 		      options->nul ? " cannot be had with -0" : " is unknown");
 	return false;
 }
@@ -218,12 +217,12 @@ ExitStatus verb_duplicates(const Options *options)
 {
 	g_auto(Query) query = { 0 };
 
-	if (options->runs) {
-		message_print("duplicates: --runs cannot be told from the store, which keeps one "
-			      "position in 34 KiB of what was read: where equal runs begin and end "
-			      "only a pass finds out ('dedupd --once --dry-run')");
-		return EXIT_STATUS_FAILED;
-	}
+	if (options->runs)
+		return message_fail(
+			EXIT_STATUS_FAILED,
+			"duplicates: --runs cannot be told from the store, which keeps one "
+			"position in 34 KiB of what was read: where equal runs begin and end "
+			"only a pass finds out ('dedupd --once --dry-run')");
 	if (!take_options(&query, options))
 		return EXIT_STATUS_USAGE;
 

@@ -317,10 +317,8 @@ ExitStatus verb_estimate(const Options *options)
 
 	request.config = config_read_chosen(options->config, &error);
 	request.mounts = request.config ? mount_table_read(NULL, NULL, NULL, &error) : NULL;
-	if (!request.mounts) {
-		message_print_error(error);
-		return EXIT_STATUS_FAILED;
-	}
+	if (!request.mounts)
+		return message_fail_error(error);
 
 	subjects = list_subjects(&request);
 	thread_priority_lower();

@@ -245,10 +245,8 @@ ExitStatus verb_file(const Options *options)
 			   !options_are_for_programs(options) && !options->nul;
 	ExitStatus status = EXIT_STATUS_DONE;
 
-	if (!options->names) {
-		message_print("file: it takes files");
-		return EXIT_STATUS_USAGE;
-	}
+	if (!options->names)
+		return message_fail(EXIT_STATUS_USAGE, "file: it takes files");
 
 	for (char **name = options->names; *name; name++)
 		show(*name, table, options, is_detailed, &status);

@@ -46,11 +46,10 @@ const TableKind table_of_history = { "passes", history_columns, G_N_ELEMENTS(his
 static void add_pass(Table *table, const HashStoreAbout *about, const PassRecord *pass)
 {
 	g_autofree char *mount_point = pass_mount_point(pass);
-	g_autofree char *uuid = message_text(about->uuid);
 
 	table_add_row(table);
 	table_set_text(table, HISTORY_MOUNT, mount_point);
-	table_set_text(table, HISTORY_UUID, uuid);
+	table_set_escaped(table, HISTORY_UUID, about->uuid);
 	table_set_time(table, HISTORY_STARTED, pass->started_usec);
 	table_set_duration(table, HISTORY_TOOK, pass->ended_usec - pass->started_usec);
 	table_set_text(table, HISTORY_OUTCOME, pass_outcome_name(pass->outcome));
@@ -236,12 +235,11 @@ ExitStatus verb_history(const Options *options)
 	ExitStatus status;
 	Shown shown = { 0 };
 
-	if (options->plot && options_are_for_programs(options)) {
-		message_print(
+	if (options->plot && options_are_for_programs(options))
+		return message_fail(
+			EXIT_STATUS_USAGE,
 			"history: --plot draws for people, and takes none of --json, --output, "
 			"--raw and --noheadings");
-		return EXIT_STATUS_USAGE;
-	}
 	if (list && options->plot)
 		return print_plots(list, options);
 
@@ -255,10 +253,9 @@ ExitStatus verb_history(const Options *options)
 	if (geteuid() != 0 && !options->state_directory_is_given && !options->plot &&
 	    (!list || store_list_count(list) == 0) && print_served(table, options, &status))
 		return status;
-	if (!list) {
-		message_print("cannot read the stores: %s", error->message);
-		return EXIT_STATUS_FAILED;
-	}
+	if (!list)
+		return message_fail(EXIT_STATUS_FAILED, "cannot read the stores: %s",
+				    error->message);
 
 	hide_empty(table, &shown, options);
 	if (!options->json && store_list_count(list) == 0 && !options->names)

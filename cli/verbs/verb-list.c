@@ -330,12 +330,10 @@ static bool all_were_found(const Listing *listing)
 	bool found_all = true;
 
 	for (size_t i = 0; names && names[i]; i++) {
-		g_autofree char *name = message_text(names[i]);
-
 		if (listing->is_found[i])
 			continue;
 		message_print("no btrfs or XFS that is mounted has the UUID or mount point %s",
-			      name);
+			      names[i]);
 		found_all = false;
 	}
 

@@ -75,17 +75,13 @@ ExitStatus verb_shared(const Options *options)
 	g_autoptr(NamedFile) other = NULL;
 	SharedBytes count = { 0 };
 
-	if (!options->names || g_strv_length(options->names) != 2) {
-		message_print("shared: it takes two files");
-		return EXIT_STATUS_USAGE;
-	}
+	if (!options->names || g_strv_length(options->names) != 2)
+		return message_fail(EXIT_STATUS_USAGE, "shared: it takes two files");
 
 	one = named_file_open(options->names[0], NULL, &error);
 	other = one ? named_file_open(options->names[1], NULL, &error) : NULL;
-	if (!other || !shared_bytes_count(one, other, &count, &error)) {
-		message_print_error(error);
-		return EXIT_STATUS_FAILED;
-	}
+	if (!other || !shared_bytes_count(one, other, &count, &error))
+		return message_fail_error(error);
 
 	Verdict verdict = judge(one, other, &count);
 	print(options, one, other, &count, &verdict);

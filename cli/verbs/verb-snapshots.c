@@ -376,10 +376,8 @@ ExitStatus verb_snapshots(const Options *options)
 	g_autoptr(GPtrArray) subjects = g_ptr_array_new_with_free_func(subject_free);
 	g_autoptr(GError) error = NULL;
 
-	if (options->deletes && !options->names) {
-		message_print("snapshots: --delete takes subvolumes");
-		return EXIT_STATUS_USAGE;
-	}
+	if (options->deletes && !options->names)
+		return message_fail(EXIT_STATUS_USAGE, "snapshots: --delete takes subvolumes");
 	request.table = subvolume_table_new(options);
 	request.filesystems = table_new(&table_of_filesystems, options);
 	if (options->deletes ? !list_deleted(&request, subjects, &error)

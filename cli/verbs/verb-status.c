@@ -167,8 +167,7 @@ static void add_status(Table *table, const StatusList *list, const FilesystemSta
 /* Shown below the filesystems. */
 static void print_left_alone(const FilesystemStatus *status)
 {
-	g_autofree char *mount_point = message_text(status->mount_point);
-	g_autofree char *text = message_terminal_text(mount_point);
+	g_autofree char *text = message_terminal_text(status->mount_point);
 
 	if (!status->has_store || !status->has_stored_pass)
 		return;
@@ -218,8 +217,9 @@ static ExitStatus watch(const Options *options)
 	if (!options_are_for_programs(options))
 		return status_watch_run(options);
 
-	message_print("--watch prints no table and no JSON: 'dedupctl status --json' does, once");
-	return EXIT_STATUS_USAGE;
+	return message_fail(
+		EXIT_STATUS_USAGE,
+		"--watch prints no table and no JSON: 'dedupctl status --json' does, once");
 }
 
 /* Without the service, text has no column of troubles. */

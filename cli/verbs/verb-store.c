@@ -241,10 +241,8 @@ ExitStatus verb_store_prune(const Options *options)
 	g_autoptr(Table) table = table_new_asked(&table_of_store_prune, options);
 	Prune prune = { options, mounts, table };
 
-	if (!mounts) {
-		message_print_error(error);
-		return EXIT_STATUS_FAILED;
-	}
+	if (!mounts)
+		return message_fail_error(error);
 
 	ExitStatus status =
 		store_list_each(options->state_directory, options->names, prune_store, &prune);

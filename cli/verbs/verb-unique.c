@@ -118,10 +118,8 @@ ExitStatus verb_unique(const Options *options)
 	g_autoptr(Table) table = table_new_asked(&table_of_unique, options);
 	Search search = { .table = table, .names_only = options->nul };
 
-	if (!options->names) {
-		message_print("unique: it takes directories");
-		return EXIT_STATUS_USAGE;
-	}
+	if (!options->names)
+		return message_fail(EXIT_STATUS_USAGE, "unique: it takes directories");
 
 	for (char **name = options->names; *name; name++)
 		search_below(&search, *name, options);

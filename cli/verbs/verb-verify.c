@@ -191,10 +191,8 @@ ExitStatus verb_verify(const Options *options)
 		.rate_bytes = options->limit_rate_bytes,
 	};
 
-	if (!mounts) {
-		message_print_error(error);
-		return EXIT_STATUS_FAILED;
-	}
+	if (!mounts)
+		return message_fail_error(error);
 
 	thread_priority_lower();
 	ExitStatus status =

@@ -398,11 +398,8 @@ ExitStatus verb_waste(const Options *options)
 	ExitStatus status;
 
 	query_init(&query, options);
-	if (!take_by(&query, &error) || !take_depth(&query, &error) ||
-	    !take_places(&query, &error)) {
-		message_print("waste: %s", error->message);
-		return EXIT_STATUS_USAGE;
-	}
+	if (!take_by(&query, &error) || !take_depth(&query, &error) || !take_places(&query, &error))
+		return message_fail(EXIT_STATUS_USAGE, "waste: %s", error->message);
 
 	status = duplicate_stores_each(options->state_directory,
 				       query.names->len > 0 ? (char *const *)query.names->pdata
