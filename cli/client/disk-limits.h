@@ -22,6 +22,9 @@
 	COLUMN(DISK_FROM, "FROM", "from", COLUMN_TEXT)                                             \
 	COLUMN(DISK_PRESSURE, "PRESSURE", "pressure", COLUMN_TEXT)
 
+/* The disk of @all (DaemonDisk; NULL: none) with the kernel's name @name; NULL: none. */
+const DaemonDisk *disk_limits_find(const GPtrArray *all, const char *name);
+
 /* The disks with these names.  @known (DaemonDisk) is what the service says; NULL: there is no service. */
 GPtrArray *disk_limits_named(const GPtrArray *known, char *const *names);
 

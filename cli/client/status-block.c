@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/client/status-block.h"
 
+#include "cli/client/disk-limits.h"
 #include "cli/client/filesystem-status.h"
 #include "cli/client/hold-table.h"
 #include "cli/client/stage-pace.h"
@@ -203,7 +204,7 @@ void status_block_print(const StatusList *list, const FilesystemStatus *status, 
 	print_next(status);
 	for (char **disk = status->live ? status->live->disks : NULL; disk && *disk; disk++)
 		print_disk(disk == status->live->disks ? "Disks" : "", *disk,
-			   status_list_disk(list, *disk), in_bytes);
+			   disk_limits_find(list->disks, *disk), in_bytes);
 	print_last(status, in_bytes);
 	print_sums(status, in_bytes);
 	print_holds(status->live);

@@ -55,24 +55,16 @@ static void fail(StatusWatch *watch, ExitStatus status, const char *why)
 	end(watch, status);
 }
 
-static bool is_named(const StatusWatch *watch, const DaemonFilesystem *filesystem)
-{
-	char *const *names = watch->options->names;
-
-	for (; names && *names; names++)
-		if (daemon_filesystem_is_called(filesystem, *names))
-			return true;
-	return false;
-}
-
 /* The filesystems to show: those named, or all that are enabled. */
 static void keep_shown(const StatusWatch *watch, GPtrArray *all)
 {
+	char *const *names = watch->options->names;
+
 	for (guint i = all->len; i > 0; i--) {
 		const DaemonFilesystem *filesystem = all->pdata[i - 1];
 
-		if (watch->options->names ? !is_named(watch, filesystem)
-					  : strcmp(filesystem->state, "disabled") == 0)
+		if (names ? !daemon_filesystem_is_any(filesystem, names, NULL)
+			  : strcmp(filesystem->state, "disabled") == 0)
 			g_ptr_array_remove_index(all, i - 1);
 	}
 }

@@ -62,14 +62,7 @@ static const DaemonDisk *find_disk(const GPtrArray *all, const char *name)
 {
 	g_autofree char *known = config_name_of_disk(name);
 
-	for (size_t i = 0; known && i < all->len; i++) {
-		const DaemonDisk *disk = all->pdata[i];
-
-		if (strcmp(disk->name, known) == 0)
-			return disk;
-	}
-
-	return NULL;
+	return known ? disk_limits_find(all, known) : NULL;
 }
 
 static ExitStatus show(const GPtrArray *all, const Options *options)

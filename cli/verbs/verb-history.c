@@ -147,15 +147,6 @@ static bool add_served_passes(Table *table, DaemonClient *client, const char *uu
 	return lines;
 }
 
-static bool is_named(const DaemonFilesystem *live, char *const *names)
-{
-	bool is_named = !names;
-
-	for (; names && *names; names++)
-		is_named |= daemon_filesystem_is_called(live, *names);
-	return is_named;
-}
-
 static void hide_empty(Table *table, const Shown *shown, const Options *options)
 {
 	const struct {
@@ -187,7 +178,8 @@ static bool print_served(Table *table, const Options *options, ExitStatus *ret)
 		const DaemonFilesystem *live = all->pdata[i];
 		g_autoptr(GError) error = NULL;
 
-		if (live->state_directory[0] == '\0' || !is_named(live, options->names))
+		if (live->state_directory[0] == '\0' ||
+		    (options->names && !daemon_filesystem_is_any(live, options->names, NULL)))
 			continue;
 		is_told = true;
 		if (add_served_passes(table, client, live->uuid, &shown, &error))

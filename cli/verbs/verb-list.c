@@ -93,17 +93,9 @@ static bool is_wanted(const Listing *listing, const char *const *names)
 static bool is_live_wanted(const Listing *listing, const DaemonFilesystem *live)
 {
 	const char *const names[] = { live->uuid, live->mount_point, NULL };
-	char *const *asked = listing->options->names;
-	bool is_called = is_wanted(listing, names);
+	bool is_called = daemon_filesystem_is_any(live, listing->options->names, listing->is_found);
 
-	for (size_t i = 0; asked && asked[i]; i++) {
-		if (!daemon_filesystem_is_called(live, asked[i]))
-			continue;
-		listing->is_found[i] = true;
-		is_called = true;
-	}
-
-	return is_called;
+	return is_wanted(listing, names) || is_called;
 }
 
 static void set_disks(const Listing *listing, const GPtrArray *disks)
