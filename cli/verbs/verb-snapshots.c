@@ -215,12 +215,18 @@ static bool find_place(const GArray *subvolumes, uint64_t id, guint *ret, GError
 	return false;
 }
 
-static void add_place(GArray *places, guint place)
+static bool has_place(const GArray *places, guint place)
 {
 	for (guint i = 0; i < places->len; i++)
 		if (g_array_index(places, guint, i) == place)
-			return;
-	g_array_append_val(places, place);
+			return true;
+	return false;
+}
+
+static void add_place(GArray *places, guint place)
+{
+	if (!has_place(places, place))
+		g_array_append_val(places, place);
 }
 
 /* The places of the subvolumes to delete, each once; NULL on error. */
@@ -251,14 +257,6 @@ static GArray *resolve(const GArray *subvolumes, const GArray *ids, GError **err
 	}
 
 	return g_steal_pointer(&places);
-}
-
-static bool has_place(const GArray *places, guint place)
-{
-	for (guint i = 0; i < places->len; i++)
-		if (g_array_index(places, guint, i) == place)
-			return true;
-	return false;
 }
 
 /* A subvolume cannot be deleted before the subvolumes in it. */
