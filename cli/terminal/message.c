@@ -38,6 +38,18 @@ char *message_terminal_text(const char *text)
 	return g_string_free(ascii, FALSE);
 }
 
+char *message_join(const char *const *texts, size_t n, const char *separator)
+{
+	GString *joined = g_string_new(NULL);
+
+	for (size_t i = 0; i < n; i++) {
+		g_autofree char *text = message_text(texts[i]);
+
+		g_string_append_printf(joined, "%s%s", i > 0 ? separator : "", text);
+	}
+	return g_string_free(joined, FALSE);
+}
+
 /* NULL: nothing is kept. */
 static GString *held;
 

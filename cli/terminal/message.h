@@ -33,3 +33,6 @@ char *message_text(const char *text);
  * escaped, too.
  */
 char *message_terminal_text(const char *text);
+
+/* The @n texts, each by message_text(), with @separator between them. */
+char *message_join(const char *const *texts, size_t n, const char *separator);

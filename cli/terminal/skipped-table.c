@@ -16,25 +16,14 @@ TABLE_COLUMNS(skipped_columns, SKIPPED_COLUMNS);
 static const TableKind table_of_skipped = { "skipped", skipped_columns,
 					    G_N_ELEMENTS(skipped_columns), NULL, 0 };
 
-static char *join_examples(const char *const *examples, size_t most)
-{
-	GString *joined = g_string_new(NULL);
-
-	for (size_t i = 0; examples && examples[i] && i < most; i++) {
-		g_autofree char *text = message_text(examples[i]);
-
-		g_string_append_printf(joined, "%s%s", i > 0 ? "\n" : "", text);
-	}
-
-	return g_string_free(joined, FALSE);
-}
-
 static void add_skip(Table *table, const SkipRecord *skip, const Options *options)
 {
 	/* In text, one example is enough. */
 	size_t examples_most = options->json || options->verbose ? SIZE_MAX : 1;
+	size_t n_examples = g_strv_length((char **)skip->examples);
 	SkipReason known;
-	g_autofree char *examples = join_examples(skip->examples, examples_most);
+	g_autofree char *examples =
+		message_join(skip->examples, MIN(n_examples, examples_most), "\n");
 
 	table_add_row(table);
 	table_set_escaped(table, SKIPPED_REASON, skip->reason);

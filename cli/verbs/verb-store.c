@@ -107,19 +107,6 @@ typedef struct {
 	bool found_problems;
 } Check;
 
-/* Print one per line.  SQLite's messages about a damaged file may contain any bytes. */
-static char *lines_of(const GPtrArray *problems)
-{
-	GString *lines = g_string_new(NULL);
-
-	for (size_t i = 0; i < problems->len; i++) {
-		g_autofree char *text = message_text(problems->pdata[i]);
-
-		g_string_append_printf(lines, "%s%s", i > 0 ? "\n" : "", text);
-	}
-	return g_string_free(lines, FALSE);
-}
-
 static bool check_store(const StoreEntry *entry, void *data, GError **error)
 {
 	Check *check = data;
@@ -129,7 +116,9 @@ static bool check_store(const StoreEntry *entry, void *data, GError **error)
 	if (!hash_store_check(entry->store, &problems, error))
 		return false;
 
-	g_autofree char *lines = lines_of(problems);
+	/* SQLite's messages about a damaged file may contain any bytes. */
+	g_autofree char *lines =
+		message_join((const char *const *)problems->pdata, problems->len, "\n");
 	table_add_row(check->table);
 	table_set_text(check->table, CHECK_MOUNT, mount_point);
 	table_set_escaped(check->table, CHECK_UUID, hash_store_about(entry->store)->uuid);
