@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/arguments/mounted-name.h"
 #include "cli/estimate/estimate-table.h"
+#include "cli/snapshots/subvolume-table.h"
+#include "cli/stores/duplicate-printer.h"
 #include "cli/terminal/message.h"
 #include "cli/terminal/pager.h"
 #include "cli/verbs/verb.h"
@@ -185,11 +187,10 @@ static ExitStatus run(char ***arguments)
 	}
 
 	const char *name = (*arguments)[0] ? (*arguments)[1] : NULL;
-	if (!name) {
-		message_print("no verb: 'dedupctl status' shows all filesystems, "
-			      "'dedupctl --help' lists the verbs");
-		return EXIT_STATUS_USAGE;
-	}
+	if (!name)
+		return message_fail(EXIT_STATUS_USAGE,
+				    "no verb: 'dedupctl status' shows all filesystems, "
+				    "'dedupctl --help' lists the verbs");
 
 	size_t n_words;
 	const Verb *verb = verb_find(*arguments + 1, &n_words);
@@ -204,10 +205,8 @@ static ExitStatus run(char ***arguments)
 	g_autofree char *columns = verb->table ? table_kind_text(verb->table) : NULL;
 	const VerbUsage usage = { verb->summary, verb->arguments, columns, verb->takes };
 	if (!options_parse_verb(&options, &rest, &usage, &error) ||
-	    (verb->table && !table_kind_has(verb->table, &options, &error))) {
-		message_print("%s: %s", verb->name, error->message);
-		return EXIT_STATUS_USAGE;
-	}
+	    (verb->table && !table_kind_has(verb->table, &options, &error)))
+		return message_fail(EXIT_STATUS_USAGE, "%s: %s", verb->name, error->message);
 
 	replace_names(verb, &options);
 	Pager *pager = wants_pager(verb, &options) ? pager_start() : NULL;

@@ -111,17 +111,10 @@ static char *other_kind_of(const char *path)
 
 static char *list_of(const GPtrArray *targets)
 {
-	GString *list = g_string_new(NULL);
+	g_autofree char *list = message_join((const char *const *)targets->pdata,
+					     MIN(targets->len, NAMES_SHOWN), ", ");
 
-	for (size_t i = 0; i < targets->len && i < NAMES_SHOWN; i++) {
-		g_autofree char *target = message_text(targets->pdata[i]);
-
-		g_string_append_printf(list, "%s%s", i > 0 ? ", " : "", target);
-	}
-	if (targets->len > NAMES_SHOWN)
-		g_string_append(list, " and others");
-
-	return g_string_free(list, FALSE);
+	return g_strconcat(list, targets->len > NAMES_SHOWN ? " and others" : NULL, NULL);
 }
 
 char *mounted_name_meant(const MountTable *mounts, const char *typed)

@@ -218,10 +218,9 @@ ExitStatus store_list_each(const char *directory, char *const *names,
 	bool in_use = false;
 	const StoreEntry *entry;
 
-	if (!list) {
-		message_print("cannot read the stores: %s", error->message);
-		return EXIT_STATUS_FAILED;
-	}
+	if (!list)
+		return message_fail(EXIT_STATUS_FAILED, "cannot read the stores: %s",
+				    error->message);
 
 	while ((entry = store_list_next(list))) {
 		GError *failed = NULL;

@@ -50,21 +50,35 @@ char *daemon_filesystem_mount_text(const char *path)
 	return g_utf8_validate(path, -1, NULL) ? g_strdup(path) : name_text(path, strlen(path));
 }
 
-bool daemon_filesystem_is_mounted_at(const DaemonFilesystem *filesystem, const char *path)
+static bool is_mounted_at(const DaemonFilesystem *filesystem, const char *path)
 {
 	g_autofree char *text = daemon_filesystem_mount_text(path);
 
 	return strcmp(text, filesystem->mount_point) == 0;
 }
 
-bool daemon_filesystem_is_called(const DaemonFilesystem *filesystem, const char *typed)
+static bool is_called(const DaemonFilesystem *filesystem, const char *typed)
 {
 	g_autofree char *plain = g_canonicalize_filename(typed, NULL);
 	g_autofree char *real = realpath(typed, NULL);
 
 	return g_ascii_strcasecmp(typed, filesystem->uuid) == 0 ||
-	       daemon_filesystem_is_mounted_at(filesystem, plain) ||
-	       (real && daemon_filesystem_is_mounted_at(filesystem, real));
+	       is_mounted_at(filesystem, plain) || (real && is_mounted_at(filesystem, real));
+}
+
+bool daemon_filesystem_is_any(const DaemonFilesystem *filesystem, char *const *names, bool *called)
+{
+	bool is_any = false;
+
+	for (size_t i = 0; names && names[i]; i++) {
+		if (!is_called(filesystem, names[i]))
+			continue;
+		is_any = true;
+		if (called)
+			called[i] = true;
+	}
+
+	return is_any;
 }
 
 const DaemonFilesystem *daemon_filesystem_find(const GPtrArray *all, const char *typed)
@@ -74,7 +88,7 @@ const DaemonFilesystem *daemon_filesystem_find(const GPtrArray *all, const char 
 	for (size_t i = 0; i < all->len; i++) {
 		const DaemonFilesystem *filesystem = all->pdata[i];
 
-		if (!daemon_filesystem_is_called(filesystem, typed))
+		if (!is_called(filesystem, typed))
 			continue;
 		if (strcmp(filesystem->state, "unmounted") != 0)
 			return filesystem;

@@ -38,11 +38,11 @@ void daemon_filesystem_free(DaemonFilesystem *filesystem);
 /* @path as the service reports mount points: it escapes those that are not UTF-8.  To be freed. */
 char *daemon_filesystem_mount_text(const char *path);
 
-/* Whether @path is the mount point that the service reports. */
-bool daemon_filesystem_is_mounted_at(const DaemonFilesystem *filesystem, const char *path);
-
-/* Whether @typed means this filesystem: its UUID, or a path of its mount point. */
-bool daemon_filesystem_is_called(const DaemonFilesystem *filesystem, const char *typed);
+/*
+ * Whether any of @names means this filesystem: its UUID, or a path of its mount point.  @names is NULL-terminated,
+ * or NULL.  If @called is not NULL, called[i] becomes true if names[i] means it.
+ */
+bool daemon_filesystem_is_any(const DaemonFilesystem *filesystem, char *const *names, bool *called);
 
 /*
  * The filesystem among @all (DaemonFilesystem) that @typed means; NULL: none.  An unmounted filesystem keeps

@@ -6,13 +6,7 @@
 
 #include <string.h>
 
-static const TableColumn columns[] = {
-	[DISK_NAME] = { "DISK", "disk", COLUMN_TEXT },
-	[DISK_RATE] = { "RATE", "rate_bytes", COLUMN_NUMBER },
-	[DISK_IOPS] = { "IOPS", "iops", COLUMN_NUMBER },
-	[DISK_FROM] = { "FROM", "from", COLUMN_TEXT },
-	[DISK_PRESSURE] = { "PRESSURE", "pressure", COLUMN_TEXT },
-};
+TABLE_COLUMNS(columns, DISK_COLUMNS);
 
 static const TableKind table_of_disks = { "disks", columns, G_N_ELEMENTS(columns), NULL, 0 };
 
@@ -21,21 +15,26 @@ static GPtrArray *new_array(void)
 	return g_ptr_array_new_with_free_func((GDestroyNotify)daemon_disk_free);
 }
 
-/* The service's entry for it; NULL: none. */
-static DaemonDisk *known_disk(const GPtrArray *known, const char *name)
+const DaemonDisk *disk_limits_find(const GPtrArray *all, const char *name)
 {
-	for (guint i = 0; known && i < known->len; i++) {
-		DaemonDisk *disk = known->pdata[i];
-		DaemonDisk *copy;
+	for (guint i = 0; all && i < all->len; i++) {
+		const DaemonDisk *disk = all->pdata[i];
 
-		if (strcmp(disk->name, name) != 0)
-			continue;
-		copy = g_memdup2(disk, sizeof(*disk));
-		copy->name = g_strdup(name);
-		return copy;
+		if (strcmp(disk->name, name) == 0)
+			return disk;
 	}
 
 	return NULL;
+}
+
+/* A copy of the service's entry for it; NULL: none. */
+static DaemonDisk *known_disk(const GPtrArray *known, const char *name)
+{
+	DaemonDisk *copy = g_memdup2(disk_limits_find(known, name), sizeof(*copy));
+
+	if (copy)
+		copy->name = g_strdup(name);
+	return copy;
 }
 
 static DaemonDisk *new_disk(const char *name)

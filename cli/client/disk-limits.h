@@ -14,8 +14,16 @@
  * Thread: main.
  */
 
-/* Columns that a table of disks begins with. */
-enum { DISK_NAME, DISK_RATE, DISK_IOPS, DISK_FROM, DISK_PRESSURE, DISK_COLUMNS };
+/* The columns that a table of disks begins with, for TABLE_COLUMNS(). */
+#define DISK_COLUMNS(COLUMN)                                                                       \
+	COLUMN(DISK_NAME, "DISK", "disk", COLUMN_TEXT)                                             \
+	COLUMN(DISK_RATE, "RATE", "rate_bytes", COLUMN_NUMBER)                                     \
+	COLUMN(DISK_IOPS, "IOPS", "iops", COLUMN_NUMBER)                                           \
+	COLUMN(DISK_FROM, "FROM", "from", COLUMN_TEXT)                                             \
+	COLUMN(DISK_PRESSURE, "PRESSURE", "pressure", COLUMN_TEXT)
+
+/* The disk of @all (DaemonDisk; NULL: none) with the kernel's name @name; NULL: none. */
+const DaemonDisk *disk_limits_find(const GPtrArray *all, const char *name);
 
 /* The disks with these names.  @known (DaemonDisk) is what the service says; NULL: there is no service. */
 GPtrArray *disk_limits_named(const GPtrArray *known, char *const *names);

@@ -6,14 +6,13 @@
 
 #include <pwd.h>
 
-enum { HOLD_UID, HOLD_PID, HOLD_SINCE, HOLD_WHY };
+#define HOLD_COLUMNS(COLUMN)                                                                       \
+	COLUMN(HOLD_UID, "USER", "uid", COLUMN_NUMBER)                                             \
+	COLUMN(HOLD_PID, "PROCESS", "pid", COLUMN_NUMBER)                                          \
+	COLUMN(HOLD_SINCE, "SINCE", "since", COLUMN_TEXT)                                          \
+	COLUMN(HOLD_WHY, "WHY", "why", COLUMN_TEXT)
 
-static const TableColumn columns[] = {
-	[HOLD_UID] = { "USER", "uid", COLUMN_NUMBER },
-	[HOLD_PID] = { "PROCESS", "pid", COLUMN_NUMBER },
-	[HOLD_SINCE] = { "SINCE", "since", COLUMN_TEXT },
-	[HOLD_WHY] = { "WHY", "why", COLUMN_TEXT },
-};
+TABLE_COLUMNS(columns, HOLD_COLUMNS);
 
 static const TableKind table_of_holds = { "holds", columns, G_N_ELEMENTS(columns), NULL, 0 };
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cli/client/status-block.h"
 
+#include "cli/client/disk-limits.h"
 #include "cli/client/filesystem-status.h"
 #include "cli/client/hold-table.h"
 #include "cli/client/stage-pace.h"
@@ -152,7 +153,6 @@ static void print_sums(const FilesystemStatus *status, bool in_bytes)
 	g_autofree char *total = bytes_text(status->totals.freed_bytes, in_bytes);
 	g_autofree char *since = bytes_text(live ? live->freed_bytes : 0, in_bytes);
 	g_autofree char *store = bytes_text(status->store_bytes, in_bytes);
-	g_autofree char *path = message_text(status->store_path);
 	g_autofree char *pinned = bytes_text(status->pinned.bytes, in_bytes);
 	g_autofree char *deferred = bytes_text(status->deferred.bytes, in_bytes);
 	g_autofree char *last = filesystem_status_last_holder(status);
@@ -177,8 +177,8 @@ static void print_sums(const FilesystemStatus *status, bool in_bytes)
 			   " %s with those that found nothing",
 			   since, live->passes, passes(live->passes));
 	if (status->has_store)
-		print_line("Store", "%s, %s, %" G_GUINT64_FORMAT " objects", path, store,
-			   status->n_objects);
+		print_line("Store", "%s, %s, %" G_GUINT64_FORMAT " objects", status->store_path,
+			   store, status->n_objects);
 }
 
 static void print_holds(const DaemonFilesystem *live)
@@ -194,18 +194,17 @@ void status_block_print(const StatusList *list, const FilesystemStatus *status, 
 {
 	g_autofree char *mount_point = message_text(status->mount_point);
 	g_autofree char *trouble = filesystem_status_trouble(status);
-	g_autofree char *uuid = message_text(status->uuid);
 	g_autofree char *kind = message_text(status->kind);
 
 	print_line("Mount", "%s", mount_point[0] != '\0' ? mount_point : "-");
-	print_line("UUID", "%s", uuid);
+	print_line("UUID", "%s", status->uuid);
 	print_line("Kind", "%s", kind);
 	print_state(status);
 	print_pass(status, in_bytes);
 	print_next(status);
 	for (char **disk = status->live ? status->live->disks : NULL; disk && *disk; disk++)
 		print_disk(disk == status->live->disks ? "Disks" : "", *disk,
-			   status_list_disk(list, *disk), in_bytes);
+			   disk_limits_find(list->disks, *disk), in_bytes);
 	print_last(status, in_bytes);
 	print_sums(status, in_bytes);
 	print_holds(status->live);

@@ -22,20 +22,6 @@ static void names_clear(Names *names)
 
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Names, names_clear)
 
-static bool is_named(const Names *names, const DaemonFilesystem *live)
-{
-	bool is_named = false;
-
-	for (size_t i = 0; names->typed && names->typed[i]; i++) {
-		if (!daemon_filesystem_is_called(live, names->typed[i]))
-			continue;
-		names->is_known[i] = true;
-		is_named = true;
-	}
-
-	return is_named;
-}
-
 /* False if there is no store, or only root may read it. */
 static bool may_read(const char *directory, const char *uuid)
 {
@@ -85,7 +71,7 @@ static bool add_live(StatusList *list, const Names *names, const Options *option
 	for (guint i = 0; i < all->len; i++) {
 		g_autoptr(FilesystemStatus) status = filesystem_status_new_take(all->pdata[i]);
 		const DaemonFilesystem *live = status->live;
-		bool is_meant = is_named(names, live);
+		bool is_meant = daemon_filesystem_is_any(live, names->typed, names->is_known);
 
 		if (names->typed && !is_meant)
 			continue;
@@ -189,16 +175,4 @@ void status_list_free(StatusList *list)
 	g_ptr_array_unref(list->all);
 	g_clear_pointer(&list->disks, g_ptr_array_unref);
 	g_free(list);
-}
-
-const DaemonDisk *status_list_disk(const StatusList *list, const char *name)
-{
-	for (guint i = 0; list->disks && i < list->disks->len; i++) {
-		const DaemonDisk *disk = list->disks->pdata[i];
-
-		if (strcmp(disk->name, name) == 0)
-			return disk;
-	}
-
-	return NULL;
 }

@@ -25,7 +25,4 @@ typedef struct {
 StatusList *status_list_read(const Options *options);
 void status_list_free(StatusList *list);
 
-/* The service's entry for a disk; NULL: none. */
-const DaemonDisk *status_list_disk(const StatusList *list, const char *name);
-
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(StatusList, status_list_free)

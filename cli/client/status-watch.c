@@ -50,31 +50,21 @@ static void end(StatusWatch *watch, ExitStatus status)
 
 static void fail(StatusWatch *watch, ExitStatus status, const char *why)
 {
-	g_autofree char *text = message_text(why);
-
 	g_clear_pointer(&watch->screen, full_screen_free);
-	message_print("%s", text);
+	message_print("%s", why);
 	end(watch, status);
-}
-
-static bool is_named(const StatusWatch *watch, const DaemonFilesystem *filesystem)
-{
-	char *const *names = watch->options->names;
-
-	for (; names && *names; names++)
-		if (daemon_filesystem_is_called(filesystem, *names))
-			return true;
-	return false;
 }
 
 /* The filesystems to show: those named, or all that are enabled. */
 static void keep_shown(const StatusWatch *watch, GPtrArray *all)
 {
+	char *const *names = watch->options->names;
+
 	for (guint i = all->len; i > 0; i--) {
 		const DaemonFilesystem *filesystem = all->pdata[i - 1];
 
-		if (watch->options->names ? !is_named(watch, filesystem)
-					  : strcmp(filesystem->state, "disabled") == 0)
+		if (names ? !daemon_filesystem_is_any(filesystem, names, NULL)
+			  : strcmp(filesystem->state, "disabled") == 0)
 			g_ptr_array_remove_index(all, i - 1);
 	}
 }
@@ -282,11 +272,7 @@ static bool names_are_known(const StatusWatch *watch, GError **error)
 	g_autoptr(GPtrArray) all = daemon_client_list(watch->client, error);
 
 	for (char **name = watch->options->names; all && name && *name; name++) {
-		bool is_known = false;
-
-		for (guint i = 0; i < all->len && !is_known; i++)
-			is_known = daemon_filesystem_is_called(all->pdata[i], *name);
-		if (is_known)
+		if (daemon_filesystem_find(all, *name))
 			continue;
 		g_set_error(error, DAEMON_CLIENT_ERROR, DAEMON_CLIENT_ERROR_UNKNOWN,
 			    "the service knows no filesystem %s", *name);
@@ -302,14 +288,11 @@ ExitStatus status_watch_run(const Options *options)
 	g_autoptr(GError) error = NULL;
 	int failed = prepare(&watch);
 
-	if (failed < 0) {
-		message_print("cannot wait for anything: %s", g_strerror(-failed));
-		return EXIT_STATUS_FAILED;
-	}
+	if (failed < 0)
+		return message_fail(EXIT_STATUS_FAILED, "cannot wait for anything: %s",
+				    g_strerror(-failed));
 	if (!connect_to_service(&watch, &error) || !names_are_known(&watch, &error)) {
-		g_autofree char *text = message_text(error->message);
-
-		message_print("%s", text);
+		message_print("%s", error->message);
 		return g_error_matches(error, DAEMON_CLIENT_ERROR, DAEMON_CLIENT_ERROR_NOT_RUNNING)
 			       ? EXIT_STATUS_NEEDS_DAEMON
 			       : EXIT_STATUS_FAILED;

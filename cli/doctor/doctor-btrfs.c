@@ -52,8 +52,7 @@ void doctor_look_at_btrfs_sysfs(const DoctorView *view, const char *fsid, Findin
 /* How many snapshots there are of what has most of them. */
 static unsigned most_snapshots_of_one(const GArray *subvolumes)
 {
-	g_autoptr(GHashTable) counts = g_hash_table_new_full(g_bytes_hash, g_bytes_equal,
-							     (GDestroyNotify)g_bytes_unref, NULL);
+	g_autoptr(GHashTable) counts = g_hash_table_new(fs_uuid_hash, fs_uuid_equal);
 	unsigned most = 0;
 
 	for (size_t i = 0; i < subvolumes->len; i++) {
@@ -62,9 +61,9 @@ static unsigned most_snapshots_of_one(const GArray *subvolumes)
 		if (subvolume->is_dead || !fs_uuid_is_set(subvolume->parent_uuid))
 			continue;
 
-		GBytes *parent = g_bytes_new(subvolume->parent_uuid, FS_UUID_BYTES);
+		void *parent = (void *)subvolume->parent_uuid;
 		unsigned count = GPOINTER_TO_UINT(g_hash_table_lookup(counts, parent)) + 1;
-		g_hash_table_replace(counts, parent, GUINT_TO_POINTER(count));
+		g_hash_table_insert(counts, parent, GUINT_TO_POINTER(count));
 		most = MAX(most, count);
 	}
 	return most;

@@ -11,77 +11,42 @@
 #define DRAWING_HEIGHT 6
 #define BAR_COLUMNS    6
 
-enum {
-	ESTIMATE_MOUNT,
-	ESTIMATE_UUID,
-	ESTIMATE_KIND,
-	ESTIMATE_BY,
-	ESTIMATE_PERCENT,
-	ESTIMATE_FILES,
-	ESTIMATE_LEFT_OUT,
-	ESTIMATE_UNREADABLE,
-	ESTIMATE_DATA,
-	ESTIMATE_SHARED,
-	ESTIMATE_PASS,
-	ESTIMATE_LOW,
-	ESTIMATE_HIGH,
-	ESTIMATE_DEFERRED,
-	ESTIMATE_DEFERRED_WRITTEN,
-	ESTIMATE_IDENTICAL,
-	ESTIMATE_ZEROS,
-	ESTIMATE_READ,
-	ESTIMATE_PASS_READ,
-	ESTIMATE_PASS_RATE,
-	ESTIMATE_RATE_FROM,
-	ESTIMATE_PASS_TIME,
-	ESTIMATE_PASS_MEMORY,
-	ESTIMATE_STORE,
-	ESTIMATE_METADATA,
-	ESTIMATE_IDENTICAL_BOUNDS,
-	ESTIMATE_ZEROS_BOUNDS,
-	ESTIMATE_BLOCKS,
-};
+#define ESTIMATE_COLUMNS(COLUMN)                                                                   \
+	COLUMN(ESTIMATE_MOUNT, "MOUNT", "mount_point", COLUMN_TEXT)                                \
+	COLUMN(ESTIMATE_UUID, NULL, "uuid", COLUMN_TEXT)                                           \
+	COLUMN(ESTIMATE_KIND, NULL, "kind", COLUMN_TEXT)                                           \
+	COLUMN(ESTIMATE_BY, "BY", "by", COLUMN_TEXT)                                               \
+	COLUMN(ESTIMATE_PERCENT, "SAMPLE", "sample", COLUMN_TEXT)                                  \
+	COLUMN(ESTIMATE_FILES, "FILES", "files", COLUMN_NUMBER)                                    \
+	COLUMN(ESTIMATE_LEFT_OUT, NULL, "left_out", COLUMN_NUMBER)                                 \
+	COLUMN(ESTIMATE_UNREADABLE, NULL, "unreadable", COLUMN_NUMBER)                             \
+	COLUMN(ESTIMATE_DATA, "DATA", "data_bytes", COLUMN_NUMBER)                                 \
+	COLUMN(ESTIMATE_SHARED, "SHARED", "shared_bytes", COLUMN_NUMBER)                           \
+	COLUMN(ESTIMATE_PASS, "TO FREE", "pass_bytes", COLUMN_NUMBER)                              \
+	COLUMN(ESTIMATE_LOW, "LEAST", "pass_low_bytes", COLUMN_NUMBER)                             \
+	COLUMN(ESTIMATE_HIGH, "MOST", "pass_high_bytes", COLUMN_NUMBER)                            \
+	COLUMN(ESTIMATE_DEFERRED, NULL, "deferred_bytes", COLUMN_NUMBER)                           \
+	COLUMN(ESTIMATE_DEFERRED_WRITTEN, NULL, "deferred_written_bytes", COLUMN_NUMBER)           \
+	COLUMN(ESTIMATE_IDENTICAL, "IDENTICAL", "identical_bytes", COLUMN_NUMBER)                  \
+	COLUMN(ESTIMATE_ZEROS, "ZEROS", "zeros_bytes", COLUMN_NUMBER)                              \
+	COLUMN(ESTIMATE_READ, NULL, "read_bytes", COLUMN_NUMBER)                                   \
+	COLUMN(ESTIMATE_PASS_READ, NULL, "pass_read_bytes", COLUMN_NUMBER)                         \
+	COLUMN(ESTIMATE_PASS_RATE, NULL, "pass_rate_bytes", COLUMN_NUMBER)                         \
+	COLUMN(ESTIMATE_RATE_FROM, NULL, "pass_rate_from", COLUMN_TEXT)                            \
+	COLUMN(ESTIMATE_PASS_TIME, "TIME", "pass_seconds", COLUMN_NUMBER)                          \
+	COLUMN(ESTIMATE_PASS_MEMORY, NULL, "pass_memory_bytes", COLUMN_NUMBER)                     \
+	COLUMN(ESTIMATE_STORE, "STORE", "store_bytes", COLUMN_NUMBER)                              \
+	COLUMN(ESTIMATE_METADATA, NULL, "metadata_bytes", COLUMN_NUMBER)                           \
+	COLUMN(ESTIMATE_IDENTICAL_BOUNDS, NULL, "identical", COLUMN_TABLE)                         \
+	COLUMN(ESTIMATE_ZEROS_BOUNDS, NULL, "zeros", COLUMN_TABLE)                                 \
+	COLUMN(ESTIMATE_BLOCKS, NULL, "blocks", COLUMN_TABLE)
 
-static const TableColumn columns[] = {
-	[ESTIMATE_MOUNT] = { "MOUNT", "mount_point", COLUMN_TEXT },
-	[ESTIMATE_UUID] = { NULL, "uuid", COLUMN_TEXT },
-	[ESTIMATE_KIND] = { NULL, "kind", COLUMN_TEXT },
-	[ESTIMATE_BY] = { "BY", "by", COLUMN_TEXT },
-	[ESTIMATE_PERCENT] = { "SAMPLE", "sample", COLUMN_TEXT },
-	[ESTIMATE_FILES] = { "FILES", "files", COLUMN_NUMBER },
-	[ESTIMATE_LEFT_OUT] = { NULL, "left_out", COLUMN_NUMBER },
-	[ESTIMATE_UNREADABLE] = { NULL, "unreadable", COLUMN_NUMBER },
-	[ESTIMATE_DATA] = { "DATA", "data_bytes", COLUMN_NUMBER },
-	[ESTIMATE_SHARED] = { "SHARED", "shared_bytes", COLUMN_NUMBER },
-	[ESTIMATE_PASS] = { "TO FREE", "pass_bytes", COLUMN_NUMBER },
-	[ESTIMATE_LOW] = { "LEAST", "pass_low_bytes", COLUMN_NUMBER },
-	[ESTIMATE_HIGH] = { "MOST", "pass_high_bytes", COLUMN_NUMBER },
-	[ESTIMATE_DEFERRED] = { NULL, "deferred_bytes", COLUMN_NUMBER },
-	[ESTIMATE_DEFERRED_WRITTEN] = { NULL, "deferred_written_bytes", COLUMN_NUMBER },
-	[ESTIMATE_IDENTICAL] = { "IDENTICAL", "identical_bytes", COLUMN_NUMBER },
-	[ESTIMATE_ZEROS] = { "ZEROS", "zeros_bytes", COLUMN_NUMBER },
-	[ESTIMATE_READ] = { NULL, "read_bytes", COLUMN_NUMBER },
-	[ESTIMATE_PASS_READ] = { NULL, "pass_read_bytes", COLUMN_NUMBER },
-	[ESTIMATE_PASS_RATE] = { NULL, "pass_rate_bytes", COLUMN_NUMBER },
-	[ESTIMATE_RATE_FROM] = { NULL, "pass_rate_from", COLUMN_TEXT },
-	[ESTIMATE_PASS_TIME] = { "TIME", "pass_seconds", COLUMN_NUMBER },
-	[ESTIMATE_PASS_MEMORY] = { NULL, "pass_memory_bytes", COLUMN_NUMBER },
-	[ESTIMATE_STORE] = { "STORE", "store_bytes", COLUMN_NUMBER },
-	[ESTIMATE_METADATA] = { NULL, "metadata_bytes", COLUMN_NUMBER },
-	[ESTIMATE_IDENTICAL_BOUNDS] = { NULL, "identical", COLUMN_TABLE },
-	[ESTIMATE_ZEROS_BOUNDS] = { NULL, "zeros", COLUMN_TABLE },
-	[ESTIMATE_BLOCKS] = { NULL, "blocks", COLUMN_TABLE },
-};
+TABLE_COLUMNS(columns, ESTIMATE_COLUMNS);
 
 const TableKind table_of_estimate = { "estimates", columns, G_N_ELEMENTS(columns),
 				      "dedupctl-estimate", 2 };
 
-enum {
-	CURVE_OF,
-	CURVE_FREED,
-	CURVE_LOW,
-	CURVE_HIGH,
-};
+enum { CURVE_OF, CURVE_FREED, CURVE_LOW, CURVE_HIGH };
 
 #define CURVE_COLUMNS(heading, key)                                                                \
 	{                                                                                          \

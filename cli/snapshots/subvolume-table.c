@@ -8,39 +8,24 @@
 
 #define USEC_NSEC INT64_C(1000)
 
-enum {
-	SUBVOLUME_RECLAIMABLE,
-	SUBVOLUME_EXCLUSIVE,
-	SUBVOLUME_EXCLUSIVE_METADATA,
-	SUBVOLUME_REFERENCED,
-	SUBVOLUME_REFERENCED_METADATA,
-	SUBVOLUME_DEFERRED,
-	SUBVOLUME_CREATED,
-	SUBVOLUME_ACCESS,
-	SUBVOLUME_PARENT,
-	SUBVOLUME_PATH,
-	SUBVOLUME_ID,
-	SUBVOLUME_UUID,
-	SUBVOLUME_PARENT_UUID,
-	SUBVOLUME_FILESYSTEM,
-};
+#define SUBVOLUME_COLUMNS(COLUMN)                                                                  \
+	COLUMN(SUBVOLUME_RECLAIMABLE, "RECLAIM", "reclaimable_bytes", COLUMN_NUMBER)               \
+	COLUMN(SUBVOLUME_EXCLUSIVE, "EXCLUSIVE", "exclusive_bytes", COLUMN_NUMBER)                 \
+	COLUMN(SUBVOLUME_EXCLUSIVE_METADATA, "METADATA", "exclusive_metadata_bytes",               \
+	       COLUMN_NUMBER)                                                                      \
+	COLUMN(SUBVOLUME_REFERENCED, "REFERENCED", "referenced_bytes", COLUMN_NUMBER)              \
+	COLUMN(SUBVOLUME_REFERENCED_METADATA, NULL, "referenced_metadata_bytes", COLUMN_NUMBER)    \
+	COLUMN(SUBVOLUME_DEFERRED, "DEFERRED", "deferred_bytes", COLUMN_NUMBER)                    \
+	COLUMN(SUBVOLUME_CREATED, "CREATED", "created", COLUMN_TEXT)                               \
+	COLUMN(SUBVOLUME_ACCESS, "ACCESS", "access", COLUMN_TEXT)                                  \
+	COLUMN(SUBVOLUME_PARENT, "SNAPSHOT OF", "parent", COLUMN_TEXT)                             \
+	COLUMN(SUBVOLUME_PATH, "SUBVOLUME", "path", COLUMN_TEXT)                                   \
+	COLUMN(SUBVOLUME_ID, NULL, "id", COLUMN_NUMBER)                                            \
+	COLUMN(SUBVOLUME_UUID, NULL, "uuid", COLUMN_TEXT)                                          \
+	COLUMN(SUBVOLUME_PARENT_UUID, NULL, "parent_uuid", COLUMN_TEXT)                            \
+	COLUMN(SUBVOLUME_FILESYSTEM, NULL, "filesystem", COLUMN_TEXT)
 
-static const TableColumn columns[] = {
-	[SUBVOLUME_RECLAIMABLE] = { "RECLAIM", "reclaimable_bytes", COLUMN_NUMBER },
-	[SUBVOLUME_EXCLUSIVE] = { "EXCLUSIVE", "exclusive_bytes", COLUMN_NUMBER },
-	[SUBVOLUME_EXCLUSIVE_METADATA] = { "METADATA", "exclusive_metadata_bytes", COLUMN_NUMBER },
-	[SUBVOLUME_REFERENCED] = { "REFERENCED", "referenced_bytes", COLUMN_NUMBER },
-	[SUBVOLUME_REFERENCED_METADATA] = { NULL, "referenced_metadata_bytes", COLUMN_NUMBER },
-	[SUBVOLUME_DEFERRED] = { "DEFERRED", "deferred_bytes", COLUMN_NUMBER },
-	[SUBVOLUME_CREATED] = { "CREATED", "created", COLUMN_TEXT },
-	[SUBVOLUME_ACCESS] = { "ACCESS", "access", COLUMN_TEXT },
-	[SUBVOLUME_PARENT] = { "SNAPSHOT OF", "parent", COLUMN_TEXT },
-	[SUBVOLUME_PATH] = { "SUBVOLUME", "path", COLUMN_TEXT },
-	[SUBVOLUME_ID] = { NULL, "id", COLUMN_NUMBER },
-	[SUBVOLUME_UUID] = { NULL, "uuid", COLUMN_TEXT },
-	[SUBVOLUME_PARENT_UUID] = { NULL, "parent_uuid", COLUMN_TEXT },
-	[SUBVOLUME_FILESYSTEM] = { NULL, "filesystem", COLUMN_TEXT },
-};
+TABLE_COLUMNS(columns, SUBVOLUME_COLUMNS);
 
 const TableKind table_of_snapshots = { "subvolumes", columns, G_N_ELEMENTS(columns), NULL, 0 };
 

@@ -103,30 +103,13 @@ static SubvolumeTrees *trees_new(const GArray *subvolumes, RootSets *sets, const
 	return trees;
 }
 
-static bool find_subvolume(const GArray *subvolumes, uint64_t id, guint *ret)
-{
-	guint low = 0, high = subvolumes->len;
-
-	while (low < high) {
-		guint middle = low + (high - low) / 2;
-		uint64_t here = g_array_index(subvolumes, BtrfsSubvolume, middle).id;
-
-		if (here == id) {
-			*ret = middle;
-			return true;
-		}
-		if (here < id)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-
-	return false;
-}
-
 bool subvolume_trees_find(const SubvolumeTrees *trees, uint64_t id, guint *ret)
 {
-	return find_subvolume(trees->subvolumes, id, ret);
+	const BtrfsSubvolume *found = btrfs_subvolumes_find(trees->subvolumes, id);
+
+	if (found)
+		*ret = (guint)(found - subvolume_at(trees, 0));
+	return found;
 }
 
 static bool has_member(const SubvolumeTrees *trees, RootSet set, guint member)
@@ -381,17 +364,14 @@ static bool search_below(SubvolumeTrees *trees, const Search *search, const Visi
 static bool search_all(SubvolumeTrees *trees, Search *search, const GArray *now)
 {
 	RootSet set = ROOT_SET_EMPTY;
-	guint place;
 
 	(void)block_holders_find(trees->blocks, search->lost->bytenr, &set);
 	for (search->member = 0; search->member < trees->subvolumes->len; search->member++) {
 		const BtrfsSubvolume *known = subvolume_at(trees, search->member);
-		const BtrfsSubvolume *subvolume;
+		const BtrfsSubvolume *subvolume = btrfs_subvolumes_find(now, known->id);
 
-		if (!has_member(trees, set, search->member) ||
-		    !find_subvolume(now, known->id, &place))
+		if (!has_member(trees, set, search->member) || !subvolume)
 			continue;
-		subvolume = &g_array_index(now, BtrfsSubvolume, place);
 		const Visit top = { subvolume->tree_bytenr, subvolume->generation, key_least,
 				    key_most, true };
 		if (!subvolume->is_dead && subvolume->tree_level < BTRFS_NODE_LEVELS &&

@@ -12,28 +12,39 @@
 /* The number of rows of a table before it is printed, and the next one begins. */
 #define TABLE_ROWS 4096
 
+#define DUPLICATE_COLUMNS(COLUMN)                                                                  \
+	COLUMN(DUPLICATE_RECLAIMABLE, "RECLAIM", "reclaimable_bytes", COLUMN_NUMBER)               \
+	COLUMN(DUPLICATE_SIZE, "SIZE", "size_bytes", COLUMN_NUMBER)                                \
+	COLUMN(DUPLICATE_FILES, "FILES", "files", COLUMN_NUMBER)                                   \
+	COLUMN(DUPLICATE_STATE, "DATA", "state", COLUMN_TEXT)                                      \
+	COLUMN(DUPLICATE_FILE, "FILE", "file", COLUMN_TEXT)                                        \
+	COLUMN(DUPLICATE_GROUP, NULL, "group", COLUMN_NUMBER)                                      \
+	COLUMN(DUPLICATE_UUID, NULL, "uuid", COLUMN_TEXT)
+
+TABLE_COLUMNS(columns, DUPLICATE_COLUMNS);
+
+const TableKind table_of_duplicates = { "duplicates", columns, G_N_ELEMENTS(columns),
+					"dedupctl-duplicates", 1 };
+
 struct DuplicatePrinter {
 	DuplicateFormat format;
-	const TableKind *kind;
 	Options options;
 	Table *table;
 	uint64_t n_groups;
 };
 
-DuplicatePrinter *duplicate_printer_new(DuplicateFormat format, const TableKind *kind,
-					const Options *options)
+DuplicatePrinter *duplicate_printer_new(DuplicateFormat format, const Options *options)
 {
 	DuplicatePrinter *printer = g_new0(DuplicatePrinter, 1);
 
 	printer->format = format;
-	printer->kind = kind;
 	printer->options = *options;
 	if (format == DUPLICATES_TABLE)
-		printer->table = table_new_asked(kind, options);
+		printer->table = table_new_asked(&table_of_duplicates, options);
 	if (format == DUPLICATES_JSON) {
-		g_autofree char *head = table_kind_json_head(kind);
+		g_autofree char *head = table_kind_json_head(&table_of_duplicates);
 
-		printf("%s\n   \"%s\": [", head, kind->name);
+		printf("%s\n   \"%s\": [", head, table_of_duplicates.name);
 	}
 	if (format == DUPLICATES_CSV && !options->no_headings)
 		puts("group,reclaimable_bytes,size_bytes,state,file");
@@ -87,7 +98,7 @@ static void print_rows(DuplicatePrinter *printer, const DuplicateGroup *group, c
 	table_print(printer->table);
 	table_free(printer->table);
 	printer->options.no_headings = true;
-	printer->table = table_new_asked(printer->kind, &printer->options);
+	printer->table = table_new_asked(&table_of_duplicates, &printer->options);
 }
 
 static void print_names(const DuplicatePrinter *printer, const DuplicateGroup *group)

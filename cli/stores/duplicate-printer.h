@@ -20,9 +20,10 @@ typedef enum {
 	DUPLICATES_CSV,
 } DuplicateFormat;
 
-/* Both are borrowed. */
-DuplicatePrinter *duplicate_printer_new(DuplicateFormat format, const TableKind *kind,
-					const Options *options);
+extern const TableKind table_of_duplicates;
+
+/* @options is borrowed. */
+DuplicatePrinter *duplicate_printer_new(DuplicateFormat format, const Options *options);
 void duplicate_printer_free(DuplicatePrinter *printer);
 
 void duplicate_printer_print(DuplicatePrinter *printer, const DuplicateGroup *group,
@@ -30,16 +31,5 @@ void duplicate_printer_print(DuplicatePrinter *printer, const DuplicateGroup *gr
 
 /* Finish the output.  JSON includes the numbers of what was left out. */
 void duplicate_printer_finish(DuplicatePrinter *printer, const DuplicatesLeftOut *left_out);
-
-/* The columns of a table of duplicates. */
-enum {
-	DUPLICATE_RECLAIMABLE,
-	DUPLICATE_SIZE,
-	DUPLICATE_FILES,
-	DUPLICATE_STATE,
-	DUPLICATE_FILE,
-	DUPLICATE_GROUP,
-	DUPLICATE_UUID,
-};
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(DuplicatePrinter, duplicate_printer_free)

@@ -34,10 +34,9 @@ ExitStatus duplicate_stores_each(const char *directory, char *const *names,
 	ExitStatus status = EXIT_STATUS_DONE;
 	const StoreEntry *entry;
 
-	if (!list) {
-		message_print("cannot read the stores: %s", error->message);
-		return EXIT_STATUS_FAILED;
-	}
+	if (!list)
+		return message_fail(EXIT_STATUS_FAILED, "cannot read the stores: %s",
+				    error->message);
 	while ((entry = store_list_next(list))) {
 		GError *cause = NULL;
 

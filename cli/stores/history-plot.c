@@ -37,21 +37,9 @@ static void take_pass(Series *series, const PassRecord *pass, unsigned most)
 		series->last_usec = pass->started_usec;
 	if (series->freed->len >= most)
 		return;
-	g_array_append_val(series->freed, pass->freed_bytes);
-	g_array_append_val(series->read, read_bytes);
+	g_array_prepend_val(series->freed, pass->freed_bytes);
+	g_array_prepend_val(series->read, read_bytes);
 	series->first_usec = pass->started_usec;
-}
-
-static void reverse(GArray *numbers)
-{
-	uint64_t *at = (uint64_t *)(void *)numbers->data;
-
-	for (guint i = 0; i < numbers->len / 2; i++) {
-		uint64_t kept = at[i];
-
-		at[i] = at[numbers->len - 1 - i];
-		at[numbers->len - 1 - i] = kept;
-	}
 }
 
 /* Passes come newest first. */
@@ -66,25 +54,19 @@ static bool read_passes(HashStore *store, unsigned most, Series *series, GError 
 		if (!pass_cursor_next(cursor, &pass, error))
 			return false;
 		if (!pass)
-			break;
+			return true;
 		take_pass(series, pass, most);
 	}
-
-	reverse(series->freed);
-	reverse(series->read);
-	return true;
 }
 
 static void print_plot(const char *what, const GArray *numbers, const char *colour, bool in_bytes)
 {
 	const uint64_t *values = (const uint64_t *)(const void *)numbers->data;
-	uint64_t largest = 0, sum = 0;
+	g_autofree char *most = bytes_text(plot_largest(values, numbers->len), in_bytes);
+	uint64_t sum = 0;
 
-	for (guint i = 0; i < numbers->len; i++) {
-		largest = MAX(largest, values[i]);
+	for (guint i = 0; i < numbers->len; i++)
 		sum += values[i];
-	}
-	g_autofree char *most = bytes_text(largest, in_bytes);
 	g_autofree char *all = bytes_text(sum, in_bytes);
 
 	printf("\n%s: %s in these passes, %s at most\n", what, all, most);

@@ -38,22 +38,49 @@ char *message_terminal_text(const char *text)
 	return g_string_free(ascii, FALSE);
 }
 
+char *message_join(const char *const *texts, size_t n, const char *separator)
+{
+	GString *joined = g_string_new(NULL);
+
+	for (size_t i = 0; i < n; i++) {
+		g_autofree char *text = message_text(texts[i]);
+
+		g_string_append_printf(joined, "%s%s", i > 0 ? separator : "", text);
+	}
+	return g_string_free(joined, FALSE);
+}
+
 /* NULL: nothing is kept. */
 static GString *held;
+
+G_GNUC_PRINTF(1, 0) static void print(const char *format, va_list arguments)
+{
+	g_autofree char *message = g_strdup_vprintf(format, arguments);
+	g_autofree char *text = message_terminal_text(message);
+
+	if (held)
+		g_string_append_printf(held, "dedupctl: %s\n", text);
+	else
+		fprintf(stderr, "dedupctl: %s\n", text);
+}
 
 void message_print(const char *format, ...)
 {
 	va_list arguments;
 
 	va_start(arguments, format);
-	g_autofree char *message = g_strdup_vprintf(format, arguments);
+	print(format, arguments);
 	va_end(arguments);
+}
 
-	g_autofree char *text = message_terminal_text(message);
-	if (held)
-		g_string_append_printf(held, "dedupctl: %s\n", text);
-	else
-		fprintf(stderr, "dedupctl: %s\n", text);
+ExitStatus message_fail(ExitStatus status, const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	print(format, arguments);
+	va_end(arguments);
+	return status;
 }
 
 void message_print_error(const GError *error)
@@ -63,6 +90,12 @@ void message_print_error(const GError *error)
 		message_print_lines(error->message);
 	else
 		message_print("%s", error->message);
+}
+
+ExitStatus message_fail_error(const GError *error)
+{
+	message_print_error(error);
+	return EXIT_STATUS_FAILED;
 }
 
 void message_print_lines(const char *text)

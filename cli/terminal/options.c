@@ -296,18 +296,11 @@ static bool check_together(const Options *options, const VerbUsage *usage, GErro
 	return true;
 }
 
-static bool take_size(const char *option, const char *text, uint64_t *ret_bytes, GError **error)
+static bool take(const char *option, const char *text,
+		 bool (*parse)(const char *text, uint64_t *ret, GError **error), uint64_t *ret,
+		 GError **error)
 {
-	if (!text || size_parse(text, ret_bytes, error))
-		return true;
-
-	g_prefix_error(error, "%s: ", option);
-	return false;
-}
-
-static bool take_duration(const char *option, const char *text, uint64_t *ret_usec, GError **error)
-{
-	if (!text || duration_parse(text, ret_usec, error))
+	if (!text || parse(text, ret, error))
 		return true;
 
 	g_prefix_error(error, "%s: ", option);
@@ -335,12 +328,13 @@ static bool take_numbers(Options *options, const VerbUsage *usage, GError **erro
 	bool has_min = usage->takes & (VERB_TAKES_DUPLICATES | VERB_TAKES_WASTE);
 	uint64_t usec; /* the service parses these again */
 
-	if (!take_size(has_min ? "--min" : "--min-size", options->min_size,
-		       &options->min_size_bytes, error) ||
-	    !take_size("--limit-rate", options->limit_rate, &options->limit_rate_bytes, error) ||
-	    !take_duration("--min-age", options->min_age, &usec, error) ||
-	    !take_duration("--run-for", options->run_for, &usec, error) ||
-	    !take_duration("--keep", options->keep, &options->keep_usec, error) ||
+	if (!take(has_min ? "--min" : "--min-size", options->min_size, size_parse,
+		  &options->min_size_bytes, error) ||
+	    !take("--limit-rate", options->limit_rate, size_parse, &options->limit_rate_bytes,
+		  error) ||
+	    !take("--min-age", options->min_age, duration_parse, &usec, error) ||
+	    !take("--run-for", options->run_for, duration_parse, &usec, error) ||
+	    !take("--keep", options->keep, duration_parse, &options->keep_usec, error) ||
 	    !take_sample(options, error))
 		return false;
 	if (options->limit_rate && options->limit_rate_bytes == 0)

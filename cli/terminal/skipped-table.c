@@ -4,38 +4,26 @@
 #include "cli/terminal/message.h"
 #include "common/files/advice.h"
 
-enum { SKIPPED_REASON, SKIPPED_COUNT, SKIPPED_BYTES, SKIPPED_EXAMPLES, SKIPPED_ADVICE };
+#define SKIPPED_COLUMNS(COLUMN)                                                                    \
+	COLUMN(SKIPPED_REASON, "REASON", "reason", COLUMN_TEXT)                                    \
+	COLUMN(SKIPPED_COUNT, "COUNT", "count", COLUMN_NUMBER)                                     \
+	COLUMN(SKIPPED_BYTES, "SIZE", "bytes", COLUMN_NUMBER)                                      \
+	COLUMN(SKIPPED_EXAMPLES, "FOR EXAMPLE", "examples", COLUMN_LINES)                          \
+	COLUMN(SKIPPED_ADVICE, "WHY; WHAT TO DO", "advice", COLUMN_TEXT)
 
-static const TableColumn skipped_columns[] = {
-	[SKIPPED_REASON] = { "REASON", "reason", COLUMN_TEXT },
-	[SKIPPED_COUNT] = { "COUNT", "count", COLUMN_NUMBER },
-	[SKIPPED_BYTES] = { "SIZE", "bytes", COLUMN_NUMBER },
-	[SKIPPED_EXAMPLES] = { "FOR EXAMPLE", "examples", COLUMN_LINES },
-	[SKIPPED_ADVICE] = { "WHY; WHAT TO DO", "advice", COLUMN_TEXT },
-};
+TABLE_COLUMNS(skipped_columns, SKIPPED_COLUMNS);
 
 static const TableKind table_of_skipped = { "skipped", skipped_columns,
 					    G_N_ELEMENTS(skipped_columns), NULL, 0 };
-
-static char *join_examples(const char *const *examples, size_t most)
-{
-	GString *joined = g_string_new(NULL);
-
-	for (size_t i = 0; examples && examples[i] && i < most; i++) {
-		g_autofree char *text = message_text(examples[i]);
-
-		g_string_append_printf(joined, "%s%s", i > 0 ? "\n" : "", text);
-	}
-
-	return g_string_free(joined, FALSE);
-}
 
 static void add_skip(Table *table, const SkipRecord *skip, const Options *options)
 {
 	/* In text, one example is enough. */
 	size_t examples_most = options->json || options->verbose ? SIZE_MAX : 1;
+	size_t n_examples = g_strv_length((char **)skip->examples);
 	SkipReason known;
-	g_autofree char *examples = join_examples(skip->examples, examples_most);
+	g_autofree char *examples =
+		message_join(skip->examples, MIN(n_examples, examples_most), "\n");
 
 	table_add_row(table);
 	table_set_escaped(table, SKIPPED_REASON, skip->reason);

@@ -30,6 +30,16 @@ typedef struct {
 	ColumnKind kind;
 } TableColumn;
 
+/*
+ * Declare the columns of a table, each once.  @LIST is a macro that calls its argument for each column, with ID,
+ * heading, key and kind.  ID becomes the index of the column in @name.
+ */
+#define TABLE_COLUMNS(name, LIST)                                                                  \
+	enum { LIST(TABLE_COLUMN_ID) };                                                            \
+	static const TableColumn name[] = { LIST(TABLE_COLUMN) }
+#define TABLE_COLUMN_ID(id, heading, key, kind) id,
+#define TABLE_COLUMN(id, heading, key, kind)    { heading, key, kind },
+
 /* TableKind - a table that a verb prints. */
 typedef struct {
 	const char *name; /* key of the array of rows in JSON */

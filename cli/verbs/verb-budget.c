@@ -9,17 +9,12 @@
 
 #include <string.h>
 
-enum { BUDGET_ROTATING = DISK_COLUMNS, BUDGET_CHARGED };
+#define BUDGET_COLUMNS(COLUMN)                                                                     \
+	DISK_COLUMNS(COLUMN)                                                                       \
+	COLUMN(BUDGET_ROTATING, "ROTATING", "rotating", COLUMN_TEXT)                               \
+	COLUMN(BUDGET_CHARGED, "CHARGED", "charged_bytes", COLUMN_NUMBER)
 
-static const TableColumn columns[] = {
-	[DISK_NAME] = { "DISK", "disk", COLUMN_TEXT },
-	[DISK_RATE] = { "RATE", "rate_bytes", COLUMN_NUMBER },
-	[DISK_IOPS] = { "IOPS", "iops", COLUMN_NUMBER },
-	[DISK_FROM] = { "FROM", "from", COLUMN_TEXT },
-	[DISK_PRESSURE] = { "PRESSURE", "pressure", COLUMN_TEXT },
-	[BUDGET_ROTATING] = { "ROTATING", "rotating", COLUMN_TEXT },
-	[BUDGET_CHARGED] = { "CHARGED", "charged_bytes", COLUMN_NUMBER },
-};
+TABLE_COLUMNS(columns, BUDGET_COLUMNS);
 
 const TableKind table_of_budget = { "disks", columns, G_N_ELEMENTS(columns), "dedupctl-budget", 1 };
 
@@ -51,8 +46,7 @@ static bool take_iops(const char *text, uint64_t *ret)
 	if (is_none(text) || g_ascii_string_to_unsigned(text, 10, 0, G_MAXUINT32, ret, NULL))
 		return true;
 
-	g_autofree char *shown = message_text(text);
-	message_print("--iops: %s is no number of requests per second: none, or 0 and more", shown);
+	message_print("--iops: %s is no number of requests per second: none, or 0 and more", text);
 	return false;
 }
 
@@ -68,14 +62,7 @@ static const DaemonDisk *find_disk(const GPtrArray *all, const char *name)
 {
 	g_autofree char *known = config_name_of_disk(name);
 
-	for (size_t i = 0; known && i < all->len; i++) {
-		const DaemonDisk *disk = all->pdata[i];
-
-		if (strcmp(disk->name, known) == 0)
-			return disk;
-	}
-
-	return NULL;
+	return known ? disk_limits_find(all, known) : NULL;
 }
 
 static ExitStatus show(const GPtrArray *all, const Options *options)
@@ -87,13 +74,12 @@ static ExitStatus show(const GPtrArray *all, const Options *options)
 		add_row(table, all->pdata[i]);
 	for (char **name = options->names; name && *name; name++) {
 		const DaemonDisk *disk = find_disk(all, *name);
-		g_autofree char *shown = message_text(*name);
 
 		if (disk) {
 			add_row(table, disk);
 			continue;
 		}
-		message_print("%s is no disk of a filesystem that is looked after", shown);
+		message_print("%s is no disk of a filesystem that is looked after", *name);
 		status = EXIT_STATUS_FAILED;
 	}
 
@@ -112,10 +98,8 @@ static ExitStatus set(DaemonClient *client, const GPtrArray *all, const Options 
 
 		if (!take_rate(options->rate, &bytes) || !take_iops(options->iops, &requests))
 			return EXIT_STATUS_USAGE;
-		if (!daemon_client_set_budget(client, *name, bytes, requests, &error)) {
-			message_print_error(error);
-			return EXIT_STATUS_FAILED;
-		}
+		if (!daemon_client_set_budget(client, *name, bytes, requests, &error))
+			return message_fail_error(error);
 	}
 
 	return EXIT_STATUS_DONE;
@@ -128,10 +112,8 @@ ExitStatus verb_budget(const Options *options)
 	g_autoptr(DaemonClient) client = NULL;
 	g_autoptr(GPtrArray) all = NULL;
 
-	if (sets && !options->names) {
-		message_print("no disk: 'dedupctl budget' shows them");
-		return EXIT_STATUS_USAGE;
-	}
+	if (sets && !options->names)
+		return message_fail(EXIT_STATUS_USAGE, "no disk: 'dedupctl budget' shows them");
 
 	client = daemon_client_connect(&error);
 	all = client ? daemon_client_disks(client, &error) : NULL;

@@ -11,41 +11,24 @@
 #include <stdio.h>
 #include <string.h>
 
-enum {
-	CONFIG_SECTION,
-	CONFIG_KEY,
-	CONFIG_VALUE,
-	CONFIG_FROM,
-	CONFIG_FILE,
-	CONFIG_LINE,
-	CONFIG_TAKES,
-	CONFIG_HELP,
-	CONFIG_TYPE_NAME,
-	CONFIG_DEFAULT,
-	CONFIG_WORDS,
-	CONFIG_LEAST,
-	CONFIG_MOST,
-	CONFIG_LIST,
-	CONFIG_SECTIONS,
-};
+#define CONFIG_COLUMNS(COLUMN)                                                                     \
+	COLUMN(CONFIG_SECTION, "SECTION", "section", COLUMN_TEXT)                                  \
+	COLUMN(CONFIG_KEY, "KEY", "key", COLUMN_TEXT)                                              \
+	COLUMN(CONFIG_VALUE, "VALUE", "value", COLUMN_TEXT)                                        \
+	COLUMN(CONFIG_FROM, "FROM", NULL, COLUMN_TEXT)                                             \
+	COLUMN(CONFIG_FILE, NULL, "file", COLUMN_TEXT)                                             \
+	COLUMN(CONFIG_LINE, NULL, "line", COLUMN_NUMBER)                                           \
+	COLUMN(CONFIG_TAKES, NULL, "takes", COLUMN_TEXT)                                           \
+	COLUMN(CONFIG_HELP, NULL, "help", COLUMN_TEXT)                                             \
+	COLUMN(CONFIG_TYPE_NAME, NULL, "type", COLUMN_TEXT)                                        \
+	COLUMN(CONFIG_DEFAULT, NULL, "default", COLUMN_TEXT)                                       \
+	COLUMN(CONFIG_WORDS, NULL, "words", COLUMN_LINES)                                          \
+	COLUMN(CONFIG_LEAST, NULL, "least", COLUMN_NUMBER)                                         \
+	COLUMN(CONFIG_MOST, NULL, "most", COLUMN_NUMBER)                                           \
+	COLUMN(CONFIG_LIST, NULL, "list", COLUMN_TEXT)                                             \
+	COLUMN(CONFIG_SECTIONS, NULL, "sections", COLUMN_LINES)
 
-static const TableColumn config_columns[] = {
-	[CONFIG_SECTION] = { "SECTION", "section", COLUMN_TEXT },
-	[CONFIG_KEY] = { "KEY", "key", COLUMN_TEXT },
-	[CONFIG_VALUE] = { "VALUE", "value", COLUMN_TEXT },
-	[CONFIG_FROM] = { "FROM", NULL, COLUMN_TEXT },
-	[CONFIG_FILE] = { NULL, "file", COLUMN_TEXT },
-	[CONFIG_LINE] = { NULL, "line", COLUMN_NUMBER },
-	[CONFIG_TAKES] = { NULL, "takes", COLUMN_TEXT },
-	[CONFIG_HELP] = { NULL, "help", COLUMN_TEXT },
-	[CONFIG_TYPE_NAME] = { NULL, "type", COLUMN_TEXT },
-	[CONFIG_DEFAULT] = { NULL, "default", COLUMN_TEXT },
-	[CONFIG_WORDS] = { NULL, "words", COLUMN_LINES },
-	[CONFIG_LEAST] = { NULL, "least", COLUMN_NUMBER },
-	[CONFIG_MOST] = { NULL, "most", COLUMN_NUMBER },
-	[CONFIG_LIST] = { NULL, "list", COLUMN_TEXT },
-	[CONFIG_SECTIONS] = { NULL, "sections", COLUMN_LINES },
-};
+TABLE_COLUMNS(config_columns, CONFIG_COLUMNS);
 
 const TableKind table_of_config = { "config", config_columns, G_N_ELEMENTS(config_columns),
 				    "dedupctl-config", 1 };
@@ -84,12 +67,10 @@ static void set_form(Table *table, const ConfigKey *key)
 static void add_value(Table *table, const char *section, const ConfigKey *key,
 		      const ConfigEntry *origin)
 {
-	g_autofree char *value = message_text(origin ? origin->text : key->standard);
-
 	table_add_row(table);
 	table_set_text(table, CONFIG_SECTION, section);
 	table_set_text(table, CONFIG_KEY, key->name);
-	table_set_text(table, CONFIG_VALUE, value);
+	table_set_escaped(table, CONFIG_VALUE, origin ? origin->text : key->standard);
 	set_form(table, key);
 	if (!origin) {
 		table_set_text(table, CONFIG_FROM, "default");

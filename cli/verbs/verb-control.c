@@ -69,10 +69,8 @@ static ExitStatus call_each(const Options *options, Call call, const void *data)
 	g_autoptr(DaemonClient) client = connect_for(options, &status);
 	g_auto(GStrv) names = client ? names_of(client, options, &error) : NULL;
 
-	if (error) {
-		message_print_error(error);
-		return EXIT_STATUS_FAILED;
-	}
+	if (error)
+		return message_fail_error(error);
 	for (char **name = names; name && *name; name++) {
 		g_autoptr(GError) failure = NULL;
 
@@ -167,10 +165,8 @@ ExitStatus verb_pause(const Options *options)
 
 	if (!time)
 		return call_each(options, call_method, "Pause");
-	if (!duration_parse(time, &usec, &error)) {
-		message_print("pause: %s", error->message);
-		return EXIT_STATUS_USAGE;
-	}
+	if (!duration_parse(time, &usec, &error))
+		return message_fail(EXIT_STATUS_USAGE, "pause: %s", error->message);
 
 	g_clear_pointer(&names[g_strv_length(names) - 1], g_free);
 	without_time.names = names[0] ? names : NULL;

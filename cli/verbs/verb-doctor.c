@@ -21,21 +21,14 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-enum {
-	DOCTOR_LEVEL,
-	DOCTOR_SUBJECT,
-	DOCTOR_CHECK,
-	DOCTOR_EVIDENCE,
-	DOCTOR_ADVICE,
-};
+#define DOCTOR_COLUMNS(COLUMN)                                                                     \
+	COLUMN(DOCTOR_LEVEL, "LEVEL", "level", COLUMN_TEXT)                                        \
+	COLUMN(DOCTOR_SUBJECT, "WHERE", "subject", COLUMN_TEXT)                                    \
+	COLUMN(DOCTOR_CHECK, "CHECK", "check", COLUMN_TEXT)                                        \
+	COLUMN(DOCTOR_EVIDENCE, "FOUND", "evidence", COLUMN_TEXT)                                  \
+	COLUMN(DOCTOR_ADVICE, "WHAT TO DO", "advice", COLUMN_TEXT_CUT)
 
-static const TableColumn columns[] = {
-	[DOCTOR_LEVEL] = { "LEVEL", "level", COLUMN_TEXT },
-	[DOCTOR_SUBJECT] = { "WHERE", "subject", COLUMN_TEXT },
-	[DOCTOR_CHECK] = { "CHECK", "check", COLUMN_TEXT },
-	[DOCTOR_EVIDENCE] = { "FOUND", "evidence", COLUMN_TEXT },
-	[DOCTOR_ADVICE] = { "WHAT TO DO", "advice", COLUMN_TEXT_CUT },
-};
+TABLE_COLUMNS(columns, DOCTOR_COLUMNS);
 
 const TableKind table_of_doctor = { "findings", columns, G_N_ELEMENTS(columns), "dedupctl-doctor",
 				    1 };
@@ -402,10 +395,8 @@ ExitStatus verb_doctor(const Options *options)
 	g_autoptr(GError) error = NULL;
 	g_autoptr(Findings) findings = look_at_all(options, &error);
 
-	if (!findings) {
-		message_print_error(error);
-		return EXIT_STATUS_FAILED;
-	}
+	if (!findings)
+		return message_fail_error(error);
 
 	if (options_are_for_programs(options))
 		print_table(findings_all(findings), options);

@@ -7,19 +7,6 @@
 
 #include <string.h>
 
-static const TableColumn columns[] = {
-	[DUPLICATE_RECLAIMABLE] = { "RECLAIM", "reclaimable_bytes", COLUMN_NUMBER },
-	[DUPLICATE_SIZE] = { "SIZE", "size_bytes", COLUMN_NUMBER },
-	[DUPLICATE_FILES] = { "FILES", "files", COLUMN_NUMBER },
-	[DUPLICATE_STATE] = { "DATA", "state", COLUMN_TEXT },
-	[DUPLICATE_FILE] = { "FILE", "file", COLUMN_TEXT },
-	[DUPLICATE_GROUP] = { NULL, "group", COLUMN_NUMBER },
-	[DUPLICATE_UUID] = { NULL, "uuid", COLUMN_TEXT },
-};
-
-const TableKind table_of_duplicates = { "duplicates", columns, G_N_ELEMENTS(columns),
-					"dedupctl-duplicates", 1 };
-
 /* The number of groups in a table by default. */
 #define TABLE_LIMIT 100
 
@@ -69,8 +56,7 @@ static bool take_format(Query *query, const Options *options)
 		return true;
 	}
 
-	g_autofree char *safe = message_text(typed);
-	message_print("duplicates: --format %s%s: table, fdupes, json or csv", safe,
+	message_print("duplicates: --format %s%s: table, fdupes, json or csv", typed,
 		      options->nul ? " cannot be had with -0" : " is unknown");
 	return false;
 }
@@ -216,7 +202,7 @@ static ExitStatus show_stores(Query *query)
 	DuplicatesLeftOut left_out = { 0 };
 	ExitStatus status;
 
-	query->printer = duplicate_printer_new(query->format, &table_of_duplicates, query->options);
+	query->printer = duplicate_printer_new(query->format, query->options);
 	status = duplicate_stores_each(query->options->state_directory, names[0] ? names : NULL,
 				       &query->limits, show_store, query, &left_out);
 	duplicate_printer_finish(query->printer, &left_out);
@@ -231,12 +217,12 @@ ExitStatus verb_duplicates(const Options *options)
 {
 	g_auto(Query) query = { 0 };
 
-	if (options->runs) {
-		message_print("duplicates: --runs cannot be told from the store, which keeps one "
-			      "position in 34 KiB of what was read: where equal runs begin and end "
-			      "only a pass finds out ('dedupd --once --dry-run')");
-		return EXIT_STATUS_FAILED;
-	}
+	if (options->runs)
+		return message_fail(
+			EXIT_STATUS_FAILED,
+			"duplicates: --runs cannot be told from the store, which keeps one "
+			"position in 34 KiB of what was read: where equal runs begin and end "
+			"only a pass finds out ('dedupd --once --dry-run')");
 	if (!take_options(&query, options))
 		return EXIT_STATUS_USAGE;
 

@@ -158,14 +158,13 @@ static bool write_drop_in(const Naming *naming, bool enables, char *const *value
 	g_autofree char *path = drop_in_path(naming->places.directories[0], naming->name);
 	g_autoptr(GError) error = NULL;
 	g_autofree char *text = drop_in_text(naming->name, enables, values, &error);
-	g_autofree char *shown = message_text(path);
 
 	if (!text || !drop_in_write(path, text, &error)) {
 		message_print_error(error);
 		return false;
 	}
 
-	tell("Wrote %s.", shown);
+	tell("Wrote %s.", path);
 	return true;
 }
 
@@ -266,9 +265,8 @@ static ExitStatus check_effect(const Naming *naming, bool is_to_be_enabled)
 	}
 
 	word = last_word(config, naming);
-	g_autofree char *file = message_text(word->file);
-	message_print("%s:%u says otherwise, and is read later", file, word->line);
-	return EXIT_STATUS_FAILED;
+	return message_fail(EXIT_STATUS_FAILED, "%s:%u says otherwise, and is read later",
+			    word->file, word->line);
 }
 
 /* True if any disk of the filesystem is removable, as far as the kernel knows. */
@@ -295,8 +293,7 @@ static void prefer_uuid(Naming *naming)
 	if (*naming->name != '/' || !is_removable(naming->mounted))
 		return;
 
-	g_autofree char *shown = message_text(naming->name);
-	tell("%s is on a removable disk, so it is named by its UUID.", shown);
+	tell("%s is on a removable disk, so it is named by its UUID.", naming->name);
 	g_free(naming->name);
 	naming->name = g_strdup(naming->mounted->uuid);
 }
@@ -318,7 +315,6 @@ static bool remove_drop_ins(const Naming *naming, const char *kept, bool *ret_re
 		if (!may_have_drop_in(*name) || g_strcmp0(*name, kept) == 0)
 			continue;
 		g_autofree char *path = drop_in_path(naming->places.directories[0], *name);
-		g_autofree char *shown = message_text(path);
 		g_autoptr(GError) error = NULL;
 		bool was_there;
 
@@ -327,7 +323,7 @@ static bool remove_drop_ins(const Naming *naming, const char *kept, bool *ret_re
 			return false;
 		}
 		if (was_there)
-			tell("Removed %s.", shown);
+			tell("Removed %s.", path);
 		*ret_removed |= was_there;
 	}
 
@@ -351,15 +347,10 @@ ExitStatus verb_enable(const Options *options)
 	if (!naming.mounted) {
 		g_autofree char *refusal = mounted_name_refusal(naming.mounts, options->names[0]);
 
-		message_print("%s", refusal);
-		return EXIT_STATUS_FAILED;
+		return message_fail(EXIT_STATUS_FAILED, "%s", refusal);
 	}
-	if (naming.mounted->refusal) {
-		g_autofree char *refusal = message_text(naming.mounted->refusal);
-
-		message_print("%s", refusal);
-		return EXIT_STATUS_FAILED;
-	}
+	if (naming.mounted->refusal)
+		return message_fail(EXIT_STATUS_FAILED, "%s", naming.mounted->refusal);
 
 	prefer_uuid(&naming);
 	values = merge_values(&naming, changes, &error);
@@ -381,6 +372,7 @@ ExitStatus verb_enable(const Options *options)
 		return EXIT_STATUS_FAILED;
 	return check_effect(&naming, true);
 }
+
 ExitStatus verb_disable(const Options *options)
 {
 	g_auto(Naming) naming = { .options = options };
@@ -390,10 +382,9 @@ ExitStatus verb_disable(const Options *options)
 
 	if (!is_one_named(options))
 		return EXIT_STATUS_USAGE;
-	if (options->names[1]) {
-		message_print("one filesystem at a time, and nothing else");
-		return EXIT_STATUS_USAGE;
-	}
+	if (options->names[1])
+		return message_fail(EXIT_STATUS_USAGE,
+				    "one filesystem at a time, and nothing else");
 	if (!find(&naming) || !remove_drop_ins(&naming, NULL, &has_removed))
 		return EXIT_STATUS_FAILED;
 
@@ -402,22 +393,18 @@ ExitStatus verb_disable(const Options *options)
 		return EXIT_STATUS_FAILED;
 	word = naming.names ? last_word(config, &naming) : NULL;
 	if (word && config_enables(config, (const char *const *)naming.names)) {
-		g_autofree char *file = message_text(word->file);
-
-		tell("%s:%u names it, too.", file, word->line);
+		tell("%s:%u names it, too.", word->file, word->line);
 		return write_drop_in(&naming, false, NULL) ? check_effect(&naming, false)
 							   : EXIT_STATUS_FAILED;
 	}
 	if (has_removed)
 		return reload(&naming, false);
 
-	g_autofree char *shown = message_text(options->names[0]);
 	if (naming.mounted || word) {
-		tell("%s is not enabled.", shown);
+		tell("%s is not enabled.", options->names[0]);
 		return EXIT_STATUS_DONE;
 	}
 
 	g_autofree char *refusal = mounted_name_refusal(naming.mounts, options->names[0]);
-	message_print("%s", refusal);
-	return EXIT_STATUS_FAILED;
+	return message_fail(EXIT_STATUS_FAILED, "%s", refusal);
 }

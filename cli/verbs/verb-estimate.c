@@ -189,17 +189,11 @@ static double fraction_of(const Request *request, const FsIdentity *identity, in
 	return CLAMP((double)SAMPLE_MIN_BYTES / (double)used_bytes, SAMPLE_FRACTION, 1);
 }
 
-/* Print text, if no columns were requested. */
-static bool wants_curves(const Options *options)
-{
-	return !options_are_for_programs(options);
-}
-
 /* Print what concerns this filesystem alone. */
 static void print_rest(const Request *request, const EstimateSubject *subject,
 		       const Estimate *estimate, const EstimateForecast *forecast)
 {
-	if (!wants_curves(request->options))
+	if (options_are_for_programs(request->options))
 		return;
 
 	table_print(request->table);
@@ -287,7 +281,7 @@ static bool estimate_subject(Request *request, const Subject *subject, GError **
 
 static void estimate_all(Request *request, const GPtrArray *subjects)
 {
-	if (!wants_curves(request->options))
+	if (options_are_for_programs(request->options))
 		request->table = table_new_asked(&table_of_estimate, request->options);
 	else if (subjects->len == 0 && request->status == EXIT_STATUS_DONE)
 		message_print(mount_table_filesystems(request->mounts)->len == 0
@@ -298,14 +292,14 @@ static void estimate_all(Request *request, const GPtrArray *subjects)
 		g_autoptr(GError) error = NULL;
 
 		/* In text, each filesystem has a table beside its curves. */
-		if (wants_curves(request->options)) {
+		if (!options_are_for_programs(request->options)) {
 			g_clear_pointer(&request->table, table_free);
 			request->table = table_new_asked(&table_of_estimate, request->options);
 		}
 		if (!estimate_subject(request, subjects->pdata[i], &error))
 			fail(request, error);
 	}
-	if (!wants_curves(request->options) && !atomic_load(&stop))
+	if (options_are_for_programs(request->options) && !atomic_load(&stop))
 		table_print(request->table);
 }
 
@@ -317,10 +311,8 @@ ExitStatus verb_estimate(const Options *options)
 
 	request.config = config_read_chosen(options->config, &error);
 	request.mounts = request.config ? mount_table_read(NULL, NULL, NULL, &error) : NULL;
-	if (!request.mounts) {
-		message_print_error(error);
-		return EXIT_STATUS_FAILED;
-	}
+	if (!request.mounts)
+		return message_fail_error(error);
 
 	subjects = list_subjects(&request);
 	thread_priority_lower();

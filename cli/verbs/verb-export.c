@@ -52,10 +52,8 @@ ExitStatus verb_fleet_key(const Options *options)
 	g_autoptr(GError) error = NULL;
 	g_auto(FleetKey) key = { 0 };
 
-	if (options->names && options->names[1]) {
-		message_print("fleet-key: it takes one FILE");
-		return EXIT_STATUS_USAGE;
-	}
+	if (options->names && options->names[1])
+		return message_fail(EXIT_STATUS_USAGE, "fleet-key: it takes one FILE");
 	if (fleet_key_make(path, options->replace, &key, &error)) {
 		printf("The fleet key %s is in %s.\n", key.id, shown);
 		return EXIT_STATUS_DONE;

@@ -13,81 +13,49 @@
 /* The maximum number of extents listed. */
 #define EXTENTS_MOST 10000
 
-enum {
-	FILE_SIZE,
-	FILE_DATA,
-	FILE_EXTENTS,
-	FILE_SHARED,
-	FILE_EQUAL,
-	FILE_WOULD_FREE,
-	FILE_PINNED,
-	FILE_DEFERRED,
-	FILE_STATE,
-	FILE_NAME,
-	FILE_IN_USE,
-	FILE_OTHERS,
-	FILE_OTHER_FILES,
-	FILE_EXTENT_LIST,
-};
+#define FILE_COLUMNS(COLUMN)                                                                       \
+	COLUMN(FILE_SIZE, "SIZE", "size_bytes", COLUMN_NUMBER)                                     \
+	COLUMN(FILE_DATA, "DATA", "data_bytes", COLUMN_NUMBER)                                     \
+	COLUMN(FILE_EXTENTS, "EXTENTS", "extents", COLUMN_NUMBER)                                  \
+	COLUMN(FILE_SHARED, "SHARED", "shared_bytes", COLUMN_NUMBER)                               \
+	COLUMN(FILE_EQUAL, "EQUAL", "equal_bytes", COLUMN_NUMBER)                                  \
+	COLUMN(FILE_WOULD_FREE, "WOULD FREE", "would_free_bytes", COLUMN_NUMBER)                   \
+	COLUMN(FILE_PINNED, "PINNED", "pinned_bytes", COLUMN_NUMBER)                               \
+	COLUMN(FILE_DEFERRED, NULL, "deferred_bytes", COLUMN_NUMBER)                               \
+	COLUMN(FILE_STATE, "STORE", "state", COLUMN_TEXT)                                          \
+	COLUMN(FILE_NAME, "FILE", "file", COLUMN_TEXT)                                             \
+	COLUMN(FILE_IN_USE, NULL, "in_use", COLUMN_TEXT)                                           \
+	COLUMN(FILE_OTHERS, NULL, "others", COLUMN_NUMBER)                                         \
+	COLUMN(FILE_OTHER_FILES, NULL, "other_files", COLUMN_TABLE)                                \
+	COLUMN(FILE_EXTENT_LIST, NULL, "extent_list", COLUMN_TABLE)
 
-static const TableColumn file_columns[] = {
-	[FILE_SIZE] = { "SIZE", "size_bytes", COLUMN_NUMBER },
-	[FILE_DATA] = { "DATA", "data_bytes", COLUMN_NUMBER },
-	[FILE_EXTENTS] = { "EXTENTS", "extents", COLUMN_NUMBER },
-	[FILE_SHARED] = { "SHARED", "shared_bytes", COLUMN_NUMBER },
-	[FILE_EQUAL] = { "EQUAL", "equal_bytes", COLUMN_NUMBER },
-	[FILE_WOULD_FREE] = { "WOULD FREE", "would_free_bytes", COLUMN_NUMBER },
-	[FILE_PINNED] = { "PINNED", "pinned_bytes", COLUMN_NUMBER },
-	[FILE_DEFERRED] = { NULL, "deferred_bytes", COLUMN_NUMBER },
-	[FILE_STATE] = { "STORE", "state", COLUMN_TEXT },
-	[FILE_NAME] = { "FILE", "file", COLUMN_TEXT },
-	[FILE_IN_USE] = { NULL, "in_use", COLUMN_TEXT },
-	[FILE_OTHERS] = { NULL, "others", COLUMN_NUMBER },
-	[FILE_OTHER_FILES] = { NULL, "other_files", COLUMN_TABLE },
-	[FILE_EXTENT_LIST] = { NULL, "extent_list", COLUMN_TABLE },
-};
+TABLE_COLUMNS(file_columns, FILE_COLUMNS);
 
 const TableKind table_of_file = { "files", file_columns, G_N_ELEMENTS(file_columns),
 				  "dedupctl-file", 1 };
 
-enum {
-	EXTENT_LOGICAL,
-	EXTENT_PHYSICAL,
-	EXTENT_LENGTH,
-	EXTENT_FLAGS,
-	EXTENT_PLACES,
-	EXTENT_EQUALS,
-	EXTENT_STATE,
-	EXTENT_PIN,
-	EXTENT_PINNED_BY,
-};
+#define EXTENT_COLUMNS(COLUMN)                                                                     \
+	COLUMN(EXTENT_LOGICAL, "AT", "offset", COLUMN_NUMBER)                                      \
+	COLUMN(EXTENT_PHYSICAL, "ON DISK", "address", COLUMN_NUMBER)                               \
+	COLUMN(EXTENT_LENGTH, "LENGTH", "bytes", COLUMN_NUMBER)                                    \
+	COLUMN(EXTENT_FLAGS, "FLAGS", "flags", COLUMN_TEXT)                                        \
+	COLUMN(EXTENT_PLACES, "PLACES", "places", COLUMN_NUMBER)                                   \
+	COLUMN(EXTENT_EQUALS, "EQUALS", "equals", COLUMN_NUMBER)                                   \
+	COLUMN(EXTENT_STATE, "STORE", "state", COLUMN_TEXT)                                        \
+	COLUMN(EXTENT_PIN, "PINNED", "pinned", COLUMN_TEXT)                                        \
+	COLUMN(EXTENT_PINNED_BY, "BY", "pinned_by", COLUMN_TEXT)
 
-static const TableColumn extent_columns[] = {
-	[EXTENT_LOGICAL] = { "AT", "offset", COLUMN_NUMBER },
-	[EXTENT_PHYSICAL] = { "ON DISK", "address", COLUMN_NUMBER },
-	[EXTENT_LENGTH] = { "LENGTH", "bytes", COLUMN_NUMBER },
-	[EXTENT_FLAGS] = { "FLAGS", "flags", COLUMN_TEXT },
-	[EXTENT_PLACES] = { "PLACES", "places", COLUMN_NUMBER },
-	[EXTENT_EQUALS] = { "EQUALS", "equals", COLUMN_NUMBER },
-	[EXTENT_STATE] = { "STORE", "state", COLUMN_TEXT },
-	[EXTENT_PIN] = { "PINNED", "pinned", COLUMN_TEXT },
-	[EXTENT_PINNED_BY] = { "BY", "pinned_by", COLUMN_TEXT },
-};
+TABLE_COLUMNS(extent_columns, EXTENT_COLUMNS);
 
 static const TableKind table_of_extents = { "extent_list", extent_columns,
 					    G_N_ELEMENTS(extent_columns), NULL, 0 };
 
-enum {
-	OTHER_RELATION,
-	OTHER_BYTES,
-	OTHER_NAME,
-};
+#define OTHER_COLUMNS(COLUMN)                                                                      \
+	COLUMN(OTHER_RELATION, "IS", "relation", COLUMN_TEXT)                                      \
+	COLUMN(OTHER_BYTES, "BYTES", "bytes", COLUMN_NUMBER)                                       \
+	COLUMN(OTHER_NAME, "FILE", "file", COLUMN_TEXT)
 
-static const TableColumn other_columns[] = {
-	[OTHER_RELATION] = { "IS", "relation", COLUMN_TEXT },
-	[OTHER_BYTES] = { "BYTES", "bytes", COLUMN_NUMBER },
-	[OTHER_NAME] = { "FILE", "file", COLUMN_TEXT },
-};
+TABLE_COLUMNS(other_columns, OTHER_COLUMNS);
 
 static const TableKind table_of_others = { "other_files", other_columns,
 					   G_N_ELEMENTS(other_columns), NULL, 0 };
@@ -277,10 +245,8 @@ ExitStatus verb_file(const Options *options)
 			   !options_are_for_programs(options) && !options->nul;
 	ExitStatus status = EXIT_STATUS_DONE;
 
-	if (!options->names) {
-		message_print("file: it takes files");
-		return EXIT_STATUS_USAGE;
-	}
+	if (!options->names)
+		return message_fail(EXIT_STATUS_USAGE, "file: it takes files");
 
 	for (char **name = options->names; *name; name++)
 		show(*name, table, options, is_detailed, &status);

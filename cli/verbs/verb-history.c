@@ -11,61 +11,34 @@
 #include <stdio.h>
 #include <unistd.h>
 
-enum {
-	HISTORY_MOUNT,
-	HISTORY_UUID,
-	HISTORY_STARTED,
-	HISTORY_TOOK,
-	HISTORY_OUTCOME,
-	HISTORY_FILES,
-	HISTORY_EXTENTS,
-	HISTORY_OBJECTS_READ,
-	HISTORY_FINDING,
-	HISTORY_COMPARED,
-	HISTORY_SHARED,
-	HISTORY_FREED,
-	HISTORY_NET,
-	HISTORY_HOLES,
-	HISTORY_RUNS_SHARED,
-	HISTORY_RUNS_DIFFERED,
-	HISTORY_CAPPED,
-	HISTORY_PINNED,
-	HISTORY_REWRITTEN,
-	HISTORY_METADATA,
-	HISTORY_DRIFT,
-	HISTORY_DEFERRED,
-	HISTORY_RELEASED,
-	HISTORY_DEFERRED_WRITTEN,
-	HISTORY_USED,
-};
+#define HISTORY_COLUMNS(COLUMN)                                                                    \
+	COLUMN(HISTORY_MOUNT, "MOUNT", "mount_point", COLUMN_TEXT)                                 \
+	COLUMN(HISTORY_UUID, NULL, "uuid", COLUMN_TEXT)                                            \
+	COLUMN(HISTORY_STARTED, "WHEN", "started", COLUMN_TEXT)                                    \
+	COLUMN(HISTORY_TOOK, "TOOK", "seconds", COLUMN_NUMBER)                                     \
+	COLUMN(HISTORY_OUTCOME, "OUTCOME", "outcome", COLUMN_TEXT)                                 \
+	COLUMN(HISTORY_FILES, "FILES", "files", COLUMN_NUMBER)                                     \
+	COLUMN(HISTORY_EXTENTS, "EXTENTS", "extents", COLUMN_NUMBER)                               \
+	COLUMN(HISTORY_OBJECTS_READ, NULL, "objects_read", COLUMN_NUMBER)                          \
+	COLUMN(HISTORY_FINDING, "READ", "finding_bytes", COLUMN_NUMBER)                            \
+	COLUMN(HISTORY_COMPARED, "COMPARED", "compare_bytes", COLUMN_NUMBER)                       \
+	COLUMN(HISTORY_SHARED, "SHARED", "shared_bytes", COLUMN_NUMBER)                            \
+	COLUMN(HISTORY_FREED, "FREED", "freed_bytes", COLUMN_NUMBER)                               \
+	COLUMN(HISTORY_NET, "NET", "net_bytes", COLUMN_NUMBER)                                     \
+	COLUMN(HISTORY_HOLES, NULL, "hole_bytes", COLUMN_NUMBER)                                   \
+	COLUMN(HISTORY_RUNS_SHARED, NULL, "runs_shared", COLUMN_NUMBER)                            \
+	COLUMN(HISTORY_RUNS_DIFFERED, NULL, "runs_differed", COLUMN_NUMBER)                        \
+	COLUMN(HISTORY_CAPPED, NULL, "capped", COLUMN_NUMBER)                                      \
+	COLUMN(HISTORY_PINNED, NULL, "pinned_bytes", COLUMN_NUMBER)                                \
+	COLUMN(HISTORY_REWRITTEN, NULL, "rewritten_bytes", COLUMN_NUMBER)                          \
+	COLUMN(HISTORY_METADATA, NULL, "metadata_delta_bytes", COLUMN_NUMBER)                      \
+	COLUMN(HISTORY_DRIFT, NULL, "drift_bytes", COLUMN_NUMBER)                                  \
+	COLUMN(HISTORY_DEFERRED, "DEFERRED", "deferred_bytes", COLUMN_NUMBER)                      \
+	COLUMN(HISTORY_RELEASED, NULL, "released_bytes", COLUMN_NUMBER)                            \
+	COLUMN(HISTORY_DEFERRED_WRITTEN, "COPIED", "deferred_written_bytes", COLUMN_NUMBER)        \
+	COLUMN(HISTORY_USED, NULL, "used_bytes", COLUMN_NUMBER)
 
-static const TableColumn history_columns[] = {
-	[HISTORY_MOUNT] = { "MOUNT", "mount_point", COLUMN_TEXT },
-	[HISTORY_UUID] = { NULL, "uuid", COLUMN_TEXT },
-	[HISTORY_STARTED] = { "WHEN", "started", COLUMN_TEXT },
-	[HISTORY_TOOK] = { "TOOK", "seconds", COLUMN_NUMBER },
-	[HISTORY_OUTCOME] = { "OUTCOME", "outcome", COLUMN_TEXT },
-	[HISTORY_FILES] = { "FILES", "files", COLUMN_NUMBER },
-	[HISTORY_EXTENTS] = { "EXTENTS", "extents", COLUMN_NUMBER },
-	[HISTORY_OBJECTS_READ] = { NULL, "objects_read", COLUMN_NUMBER },
-	[HISTORY_FINDING] = { "READ", "finding_bytes", COLUMN_NUMBER },
-	[HISTORY_COMPARED] = { "COMPARED", "compare_bytes", COLUMN_NUMBER },
-	[HISTORY_SHARED] = { "SHARED", "shared_bytes", COLUMN_NUMBER },
-	[HISTORY_FREED] = { "FREED", "freed_bytes", COLUMN_NUMBER },
-	[HISTORY_NET] = { "NET", "net_bytes", COLUMN_NUMBER },
-	[HISTORY_HOLES] = { NULL, "hole_bytes", COLUMN_NUMBER },
-	[HISTORY_RUNS_SHARED] = { NULL, "runs_shared", COLUMN_NUMBER },
-	[HISTORY_RUNS_DIFFERED] = { NULL, "runs_differed", COLUMN_NUMBER },
-	[HISTORY_CAPPED] = { NULL, "capped", COLUMN_NUMBER },
-	[HISTORY_PINNED] = { NULL, "pinned_bytes", COLUMN_NUMBER },
-	[HISTORY_REWRITTEN] = { NULL, "rewritten_bytes", COLUMN_NUMBER },
-	[HISTORY_METADATA] = { NULL, "metadata_delta_bytes", COLUMN_NUMBER },
-	[HISTORY_DRIFT] = { NULL, "drift_bytes", COLUMN_NUMBER },
-	[HISTORY_DEFERRED] = { "DEFERRED", "deferred_bytes", COLUMN_NUMBER },
-	[HISTORY_RELEASED] = { NULL, "released_bytes", COLUMN_NUMBER },
-	[HISTORY_DEFERRED_WRITTEN] = { "COPIED", "deferred_written_bytes", COLUMN_NUMBER },
-	[HISTORY_USED] = { NULL, "used_bytes", COLUMN_NUMBER },
-};
+TABLE_COLUMNS(history_columns, HISTORY_COLUMNS);
 
 const TableKind table_of_history = { "passes", history_columns, G_N_ELEMENTS(history_columns),
 				     "dedupctl-history", 1 };
@@ -73,11 +46,10 @@ const TableKind table_of_history = { "passes", history_columns, G_N_ELEMENTS(his
 static void add_pass(Table *table, const HashStoreAbout *about, const PassRecord *pass)
 {
 	g_autofree char *mount_point = pass_mount_point(pass);
-	g_autofree char *uuid = message_text(about->uuid);
 
 	table_add_row(table);
 	table_set_text(table, HISTORY_MOUNT, mount_point);
-	table_set_text(table, HISTORY_UUID, uuid);
+	table_set_escaped(table, HISTORY_UUID, about->uuid);
 	table_set_time(table, HISTORY_STARTED, pass->started_usec);
 	table_set_duration(table, HISTORY_TOOK, pass->ended_usec - pass->started_usec);
 	table_set_text(table, HISTORY_OUTCOME, pass_outcome_name(pass->outcome));
@@ -175,15 +147,6 @@ static bool add_served_passes(Table *table, DaemonClient *client, const char *uu
 	return lines;
 }
 
-static bool is_named(const DaemonFilesystem *live, char *const *names)
-{
-	bool is_named = !names;
-
-	for (; names && *names; names++)
-		is_named |= daemon_filesystem_is_called(live, *names);
-	return is_named;
-}
-
 static void hide_empty(Table *table, const Shown *shown, const Options *options)
 {
 	const struct {
@@ -215,7 +178,8 @@ static bool print_served(Table *table, const Options *options, ExitStatus *ret)
 		const DaemonFilesystem *live = all->pdata[i];
 		g_autoptr(GError) error = NULL;
 
-		if (live->state_directory[0] == '\0' || !is_named(live, options->names))
+		if (live->state_directory[0] == '\0' ||
+		    (options->names && !daemon_filesystem_is_any(live, options->names, NULL)))
 			continue;
 		is_told = true;
 		if (add_served_passes(table, client, live->uuid, &shown, &error))
@@ -263,12 +227,11 @@ ExitStatus verb_history(const Options *options)
 	ExitStatus status;
 	Shown shown = { 0 };
 
-	if (options->plot && options_are_for_programs(options)) {
-		message_print(
+	if (options->plot && options_are_for_programs(options))
+		return message_fail(
+			EXIT_STATUS_USAGE,
 			"history: --plot draws for people, and takes none of --json, --output, "
 			"--raw and --noheadings");
-		return EXIT_STATUS_USAGE;
-	}
 	if (list && options->plot)
 		return print_plots(list, options);
 
@@ -282,10 +245,9 @@ ExitStatus verb_history(const Options *options)
 	if (geteuid() != 0 && !options->state_directory_is_given && !options->plot &&
 	    (!list || store_list_count(list) == 0) && print_served(table, options, &status))
 		return status;
-	if (!list) {
-		message_print("cannot read the stores: %s", error->message);
-		return EXIT_STATUS_FAILED;
-	}
+	if (!list)
+		return message_fail(EXIT_STATUS_FAILED, "cannot read the stores: %s",
+				    error->message);
 
 	hide_empty(table, &shown, options);
 	if (!options->json && store_list_count(list) == 0 && !options->names)

@@ -174,11 +174,8 @@ static ExitStatus run_command(char *const *words)
 	int cause;
 	ExitStatus status = command_run(words, &cause);
 
-	if (cause != 0) {
-		g_autofree char *name = message_text(words[0]);
-
-		message_print("hold: cannot run %s: %s", name, g_strerror(cause));
-	}
+	if (cause != 0)
+		message_print("hold: cannot run %s: %s", words[0], g_strerror(cause));
 	return status;
 }
 
@@ -190,19 +187,17 @@ ExitStatus verb_hold(const Options *options)
 	g_autoptr(GError) error = NULL;
 	Holder holder;
 
-	if (!options->names || !options->command || !options->command[0]) {
-		message_print("hold: it takes filesystems, and behind '--' the command to run: "
-			      "dedupctl hold /srv -- btrfs send ...");
-		return EXIT_STATUS_USAGE;
-	}
+	if (!options->names || !options->command || !options->command[0])
+		return message_fail(
+			EXIT_STATUS_USAGE,
+			"hold: it takes filesystems, and behind '--' the command to run: "
+			"dedupctl hold /srv -- btrfs send ...");
 
 	why = make_why(options);
 	client = daemon_client_connect(NULL);
 	holder = (Holder){ fds, client, why };
-	if (!hold_all(&holder, options->names, &error)) {
-		message_print("hold: %s", error->message);
-		return EXIT_STATUS_NOT_HELD;
-	}
+	if (!hold_all(&holder, options->names, &error))
+		return message_fail(EXIT_STATUS_NOT_HELD, "hold: %s", error->message);
 
 	/* The connection is one of few, and the leases need none. */
 	g_clear_pointer(&client, daemon_client_close);

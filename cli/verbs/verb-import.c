@@ -55,8 +55,7 @@ static ExitStatus read_all(ImportReader *reader, const char *name, const char *d
 
 	if (n_stores > 0 || status != EXIT_STATUS_DONE)
 		return status;
-	message_print("%s is empty: there is no store to import", name);
-	return EXIT_STATUS_FAILED;
+	return message_fail(EXIT_STATUS_FAILED, "%s is empty: there is no store to import", name);
 }
 
 /* A directory can be opened, but not read. */
@@ -82,20 +81,18 @@ ExitStatus verb_import(const Options *options)
 	ExitStatus status;
 	FILE *file;
 
-	if (options->names && options->names[1]) {
-		message_print("import: it takes one FILE, or none for standard input");
-		return EXIT_STATUS_USAGE;
-	}
-	if (is_standard && isatty(STDIN_FILENO)) {
-		message_print("import: give a FILE, or what 'dedupctl export' printed on standard "
-			      "input");
-		return EXIT_STATUS_USAGE;
-	}
+	if (options->names && options->names[1])
+		return message_fail(EXIT_STATUS_USAGE,
+				    "import: it takes one FILE, or none for standard input");
+	if (is_standard && isatty(STDIN_FILENO))
+		return message_fail(
+			EXIT_STATUS_USAGE,
+			"import: give a FILE, or what 'dedupctl export' printed on standard "
+			"input");
 	file = is_standard ? stdin : open_file(given);
-	if (!file) {
-		message_print("cannot read %s: %s", name, g_strerror(errno));
-		return EXIT_STATUS_FAILED;
-	}
+	if (!file)
+		return message_fail(EXIT_STATUS_FAILED, "cannot read %s: %s", name,
+				    g_strerror(errno));
 
 	reader = import_reader_new(file, name, options->state_directory, options->replace);
 	status = read_all(reader, name, options->state_directory);

@@ -13,50 +13,30 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-	LIST_MOUNT,
-	LIST_KIND,
-	LIST_STATE,
-	LIST_ELIGIBLE,
-	LIST_ENABLED,
-	LIST_WHY,
-	LIST_NEXT,
-	LIST_PASSES,
-	LIST_LAST_STARTED,
-	LIST_LAST_OUTCOME,
-	LIST_LAST_FREED,
-	LIST_FREED,
-	LIST_STAGE,
-	LIST_STAGE_BYTES,
-	LIST_STAGE_TOTAL_BYTES,
-	LIST_LIMITS,
-	LIST_DISKS,
-	LIST_UUID,
-	LIST_COLUMNS,
-};
+#define LIST_COLUMNS(COLUMN)                                                                       \
+	COLUMN(LIST_MOUNT, "MOUNT", "mount_point", COLUMN_TEXT)                                    \
+	COLUMN(LIST_KIND, "KIND", "kind", COLUMN_TEXT)                                             \
+	COLUMN(LIST_STATE, "STATE", "state", COLUMN_TEXT)                                          \
+	COLUMN(LIST_ELIGIBLE, "ELIGIBLE", "eligible", COLUMN_TEXT)                                 \
+	COLUMN(LIST_ENABLED, "ENABLED", "enabled", COLUMN_TEXT)                                    \
+	COLUMN(LIST_WHY, "WHY", "why", COLUMN_TEXT_CUT)                                            \
+	COLUMN(LIST_NEXT, "UNTIL", "until", COLUMN_TEXT)                                           \
+	COLUMN(LIST_PASSES, NULL, "passes", COLUMN_NUMBER)                                         \
+	COLUMN(LIST_LAST_STARTED, NULL, "last_pass", COLUMN_TEXT)                                  \
+	COLUMN(LIST_LAST_OUTCOME, NULL, "last_outcome", COLUMN_TEXT)                               \
+	COLUMN(LIST_LAST_FREED, "LAST FREED", "last_freed_bytes", COLUMN_NUMBER)                   \
+	COLUMN(LIST_FREED, "THIS RUN", "freed_bytes", COLUMN_NUMBER)                               \
+	COLUMN(LIST_STAGE, NULL, "stage", COLUMN_TEXT)                                             \
+	COLUMN(LIST_STAGE_BYTES, NULL, "stage_bytes", COLUMN_NUMBER)                               \
+	COLUMN(LIST_STAGE_TOTAL_BYTES, NULL, "stage_total_bytes", COLUMN_NUMBER)                   \
+	COLUMN(LIST_LIMITS, "DISKS", "disk_limits", COLUMN_TEXT_CUT)                               \
+	COLUMN(LIST_DISKS, NULL, "disks", COLUMN_TABLE)                                            \
+	COLUMN(LIST_UUID, "UUID", "uuid", COLUMN_TEXT_CUT)
 
-static const TableColumn columns[] = {
-	[LIST_MOUNT] = { "MOUNT", "mount_point", COLUMN_TEXT },
-	[LIST_KIND] = { "KIND", "kind", COLUMN_TEXT },
-	[LIST_STATE] = { "STATE", "state", COLUMN_TEXT },
-	[LIST_ELIGIBLE] = { "ELIGIBLE", "eligible", COLUMN_TEXT },
-	[LIST_ENABLED] = { "ENABLED", "enabled", COLUMN_TEXT },
-	[LIST_WHY] = { "WHY", "why", COLUMN_TEXT_CUT },
-	[LIST_NEXT] = { "UNTIL", "until", COLUMN_TEXT },
-	[LIST_PASSES] = { NULL, "passes", COLUMN_NUMBER },
-	[LIST_LAST_STARTED] = { NULL, "last_pass", COLUMN_TEXT },
-	[LIST_LAST_OUTCOME] = { NULL, "last_outcome", COLUMN_TEXT },
-	[LIST_LAST_FREED] = { "LAST FREED", "last_freed_bytes", COLUMN_NUMBER },
-	[LIST_FREED] = { "THIS RUN", "freed_bytes", COLUMN_NUMBER },
-	[LIST_STAGE] = { NULL, "stage", COLUMN_TEXT },
-	[LIST_STAGE_BYTES] = { NULL, "stage_bytes", COLUMN_NUMBER },
-	[LIST_STAGE_TOTAL_BYTES] = { NULL, "stage_total_bytes", COLUMN_NUMBER },
-	[LIST_LIMITS] = { "DISKS", "disk_limits", COLUMN_TEXT_CUT },
-	[LIST_DISKS] = { NULL, "disks", COLUMN_TABLE },
-	[LIST_UUID] = { "UUID", "uuid", COLUMN_TEXT_CUT },
-};
+TABLE_COLUMNS(columns, LIST_COLUMNS);
 
-const TableKind table_of_list = { "filesystems", columns, LIST_COLUMNS, "dedupctl-list", 1 };
+const TableKind table_of_list = { "filesystems", columns, G_N_ELEMENTS(columns), "dedupctl-list",
+				  1 };
 
 /* The default columns in text, with the service and without. */
 static const uint8_t of_mounts[] = { LIST_ELIGIBLE, LIST_ENABLED };
@@ -113,17 +93,9 @@ static bool is_wanted(const Listing *listing, const char *const *names)
 static bool is_live_wanted(const Listing *listing, const DaemonFilesystem *live)
 {
 	const char *const names[] = { live->uuid, live->mount_point, NULL };
-	char *const *asked = listing->options->names;
-	bool is_called = is_wanted(listing, names);
+	bool is_called = daemon_filesystem_is_any(live, listing->options->names, listing->is_found);
 
-	for (size_t i = 0; asked && asked[i]; i++) {
-		if (!daemon_filesystem_is_called(live, asked[i]))
-			continue;
-		listing->is_found[i] = true;
-		is_called = true;
-	}
-
-	return is_called;
+	return is_wanted(listing, names) || is_called;
 }
 
 static void set_disks(const Listing *listing, const GPtrArray *disks)
@@ -350,12 +322,10 @@ static bool all_were_found(const Listing *listing)
 	bool found_all = true;
 
 	for (size_t i = 0; names && names[i]; i++) {
-		g_autofree char *name = message_text(names[i]);
-
 		if (listing->is_found[i])
 			continue;
 		message_print("no btrfs or XFS that is mounted has the UUID or mount point %s",
-			      name);
+			      names[i]);
 		found_all = false;
 	}
 

@@ -16,35 +16,21 @@
 #define LINES_USUAL        100
 #define LINES_WHEN_FOLLOWS 10
 
-enum {
-	LOG_TIME,
-	LOG_PRIORITY,
-	LOG_MESSAGE,
-	LOG_MOUNT,
-	LOG_UUID,
-	LOG_OUTCOME,
-	LOG_SECONDS,
-	LOG_READ,
-	LOG_SHARED,
-	LOG_FREED,
-	LOG_UNIT,
-	LOG_MESSAGE_ID,
-};
+#define LOG_COLUMNS(COLUMN)                                                                        \
+	COLUMN(LOG_TIME, "TIME", "time", COLUMN_TEXT)                                              \
+	COLUMN(LOG_PRIORITY, "PRIORITY", "priority", COLUMN_TEXT)                                  \
+	COLUMN(LOG_MESSAGE, "MESSAGE", "message", COLUMN_TEXT)                                     \
+	COLUMN(LOG_MOUNT, NULL, "mount_point", COLUMN_TEXT)                                        \
+	COLUMN(LOG_UUID, NULL, "uuid", COLUMN_TEXT)                                                \
+	COLUMN(LOG_OUTCOME, NULL, "outcome", COLUMN_TEXT)                                          \
+	COLUMN(LOG_SECONDS, NULL, "seconds", COLUMN_NUMBER)                                        \
+	COLUMN(LOG_READ, NULL, "read_bytes", COLUMN_NUMBER)                                        \
+	COLUMN(LOG_SHARED, NULL, "shared_bytes", COLUMN_NUMBER)                                    \
+	COLUMN(LOG_FREED, NULL, "freed_bytes", COLUMN_NUMBER)                                      \
+	COLUMN(LOG_UNIT, NULL, "unit", COLUMN_TEXT)                                                \
+	COLUMN(LOG_MESSAGE_ID, NULL, "message_id", COLUMN_TEXT)
 
-static const TableColumn columns[] = {
-	[LOG_TIME] = { "TIME", "time", COLUMN_TEXT },
-	[LOG_PRIORITY] = { "PRIORITY", "priority", COLUMN_TEXT },
-	[LOG_MESSAGE] = { "MESSAGE", "message", COLUMN_TEXT },
-	[LOG_MOUNT] = { NULL, "mount_point", COLUMN_TEXT },
-	[LOG_UUID] = { NULL, "uuid", COLUMN_TEXT },
-	[LOG_OUTCOME] = { NULL, "outcome", COLUMN_TEXT },
-	[LOG_SECONDS] = { NULL, "seconds", COLUMN_NUMBER },
-	[LOG_READ] = { NULL, "read_bytes", COLUMN_NUMBER },
-	[LOG_SHARED] = { NULL, "shared_bytes", COLUMN_NUMBER },
-	[LOG_FREED] = { NULL, "freed_bytes", COLUMN_NUMBER },
-	[LOG_UNIT] = { NULL, "unit", COLUMN_TEXT },
-	[LOG_MESSAGE_ID] = { NULL, "message_id", COLUMN_TEXT },
-};
+TABLE_COLUMNS(columns, LOG_COLUMNS);
 
 const TableKind table_of_log = { "messages", columns, G_N_ELEMENTS(columns), "dedupctl-log", 1 };
 
@@ -171,9 +157,7 @@ static bool resolve(const Options *options, GPtrArray *uuids, GPtrArray *mount_p
 		g_autofree char *plain = config_name_of_filesystem(real ? real : *name);
 
 		if (!plain && !mounted) {
-			g_autofree char *shown = message_text(*name);
-
-			message_print("%s is neither a UUID nor a mount point", shown);
+			message_print("%s is neither a UUID nor a mount point", *name);
 			return false;
 		}
 		if (mounted && mounted->uuid[0] != '\0')
@@ -201,8 +185,7 @@ static bool find_begin(const Options *options, uint64_t *ret_n, int64_t *ret_sin
 	    point_in_time_parse(options->since, g_get_real_time(), ret_since_usec, &error))
 		return true;
 
-	g_autofree char *text = message_text(error->message);
-	message_print("--since: %s", text);
+	message_print("--since: %s", error->message);
 	return false;
 }
 
@@ -219,17 +202,15 @@ ExitStatus verb_log(const Options *options)
 		return EXIT_STATUS_USAGE;
 
 	reader = journal_reader_open(options->directory, &error);
-	if (!reader) {
-		message_print("%s", error ? error->message
+	if (!reader)
+		return message_fail(EXIT_STATUS_NEEDS_DAEMON, "%s",
+				    error ? error->message
 					  : "there is no journal here that you may read");
-		return EXIT_STATUS_NEEDS_DAEMON;
-	}
 	if (journal_reader_select(reader, uuids, mount_points, &error) &&
 	    journal_reader_seek(reader, n, since_usec, &error) &&
 	    (options->is_following ? follow(reader, options, &error)
 				   : print_all(reader, options, &error)))
 		return EXIT_STATUS_DONE;
 
-	message_print_error(error);
-	return EXIT_STATUS_FAILED;
+	return message_fail_error(error);
 }

@@ -103,8 +103,8 @@ static GStrv dedupd_command(const Options *options, char *const *wishes, char *c
 
 static ExitStatus say_cannot_run(const char *program, int cause)
 {
-	message_print("run: cannot run %s: %s", program, g_strerror(cause));
-	return EXIT_STATUS_FAILED;
+	return message_fail(EXIT_STATUS_FAILED, "run: cannot run %s: %s", program,
+			    g_strerror(cause));
 }
 
 /* A list may be too long for one pass. */
@@ -329,10 +329,8 @@ static ExitStatus run(const Options *options)
 	/* This cannot keep a store other than the service's. */
 	if (!options->state_directory_is_given)
 		client = daemon_client_connect(NULL);
-	if (client && !are_looked_after(client, all, options, &are_its, &error)) {
-		message_print_error(error);
-		return EXIT_STATUS_FAILED;
-	}
+	if (client && !are_looked_after(client, all, options, &are_its, &error))
+		return message_fail_error(error);
 
 	status = are_its ? have_passes_made(client, all, wishes, options)
 			 : make_pass(all, options, wishes);
@@ -343,14 +341,10 @@ ExitStatus verb_run(const Options *options)
 {
 	g_autoptr(GError) error = NULL;
 
-	if (!options->names && !options->files_from) {
-		message_print("run: it takes directories or files");
-		return EXIT_STATUS_USAGE;
-	}
-	if (!check(options, &error)) {
-		message_print("run: %s", error->message);
-		return EXIT_STATUS_USAGE;
-	}
+	if (!options->names && !options->files_from)
+		return message_fail(EXIT_STATUS_USAGE, "run: it takes directories or files");
+	if (!check(options, &error))
+		return message_fail(EXIT_STATUS_USAGE, "run: %s", error->message);
 
 	return run(options);
 }

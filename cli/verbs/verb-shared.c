@@ -5,31 +5,19 @@
 #include "cli/terminal/table.h"
 #include "cli/verbs/verb.h"
 
-enum {
-	SHARED_VERDICT,
-	SHARED_BYTES,
-	SHARED_IN_PLACE,
-	SHARED_FIRST_DATA,
-	SHARED_FIRST_SHARED,
-	SHARED_SECOND_DATA,
-	SHARED_SECOND_SHARED,
-	SHARED_FIRST,
-	SHARED_SECOND,
-	SHARED_WHY,
-};
+#define SHARED_COLUMNS(COLUMN)                                                                     \
+	COLUMN(SHARED_VERDICT, "SHARED", "verdict", COLUMN_TEXT)                                   \
+	COLUMN(SHARED_BYTES, "BYTES", "shared_bytes", COLUMN_NUMBER)                               \
+	COLUMN(SHARED_IN_PLACE, "IN PLACE", "in_place_bytes", COLUMN_NUMBER)                       \
+	COLUMN(SHARED_FIRST_DATA, "OF FIRST", "first_data_bytes", COLUMN_NUMBER)                   \
+	COLUMN(SHARED_FIRST_SHARED, NULL, "first_shared_bytes", COLUMN_NUMBER)                     \
+	COLUMN(SHARED_SECOND_DATA, "OF SECOND", "second_data_bytes", COLUMN_NUMBER)                \
+	COLUMN(SHARED_SECOND_SHARED, NULL, "second_shared_bytes", COLUMN_NUMBER)                   \
+	COLUMN(SHARED_FIRST, NULL, "first", COLUMN_TEXT)                                           \
+	COLUMN(SHARED_SECOND, NULL, "second", COLUMN_TEXT)                                         \
+	COLUMN(SHARED_WHY, "WHY", "why", COLUMN_TEXT)
 
-static const TableColumn columns[] = {
-	[SHARED_VERDICT] = { "SHARED", "verdict", COLUMN_TEXT },
-	[SHARED_BYTES] = { "BYTES", "shared_bytes", COLUMN_NUMBER },
-	[SHARED_IN_PLACE] = { "IN PLACE", "in_place_bytes", COLUMN_NUMBER },
-	[SHARED_FIRST_DATA] = { "OF FIRST", "first_data_bytes", COLUMN_NUMBER },
-	[SHARED_FIRST_SHARED] = { NULL, "first_shared_bytes", COLUMN_NUMBER },
-	[SHARED_SECOND_DATA] = { "OF SECOND", "second_data_bytes", COLUMN_NUMBER },
-	[SHARED_SECOND_SHARED] = { NULL, "second_shared_bytes", COLUMN_NUMBER },
-	[SHARED_FIRST] = { NULL, "first", COLUMN_TEXT },
-	[SHARED_SECOND] = { NULL, "second", COLUMN_TEXT },
-	[SHARED_WHY] = { "WHY", "why", COLUMN_TEXT },
-};
+TABLE_COLUMNS(columns, SHARED_COLUMNS);
 
 const TableKind table_of_shared = { "shared", columns, G_N_ELEMENTS(columns), "dedupctl-shared",
 				    1 };
@@ -87,17 +75,13 @@ ExitStatus verb_shared(const Options *options)
 	g_autoptr(NamedFile) other = NULL;
 	SharedBytes count = { 0 };
 
-	if (!options->names || g_strv_length(options->names) != 2) {
-		message_print("shared: it takes two files");
-		return EXIT_STATUS_USAGE;
-	}
+	if (!options->names || g_strv_length(options->names) != 2)
+		return message_fail(EXIT_STATUS_USAGE, "shared: it takes two files");
 
 	one = named_file_open(options->names[0], NULL, &error);
 	other = one ? named_file_open(options->names[1], NULL, &error) : NULL;
-	if (!other || !shared_bytes_count(one, other, &count, &error)) {
-		message_print_error(error);
-		return EXIT_STATUS_FAILED;
-	}
+	if (!other || !shared_bytes_count(one, other, &count, &error))
+		return message_fail_error(error);
 
 	Verdict verdict = judge(one, other, &count);
 	print(options, one, other, &count, &verdict);

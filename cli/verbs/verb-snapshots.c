@@ -17,25 +17,16 @@
 #include <string.h>
 
 /* The document around the subvolumes of one filesystem, for programs. */
-enum {
-	FILESYSTEM_UUID,
-	FILESYSTEM_APPROXIMATE,
-	FILESYSTEM_BEING_FREED,
-	FILESYSTEM_TOGETHER,
-	FILESYSTEM_TOGETHER_DATA,
-	FILESYSTEM_TOGETHER_METADATA,
-	FILESYSTEM_SUBVOLUMES,
-};
+#define FILESYSTEM_COLUMNS(COLUMN)                                                                 \
+	COLUMN(FILESYSTEM_UUID, NULL, "filesystem", COLUMN_TEXT)                                   \
+	COLUMN(FILESYSTEM_APPROXIMATE, NULL, "approximate", COLUMN_TEXT)                           \
+	COLUMN(FILESYSTEM_BEING_FREED, NULL, "being_freed_bytes", COLUMN_NUMBER)                   \
+	COLUMN(FILESYSTEM_TOGETHER, NULL, "together_bytes", COLUMN_NUMBER)                         \
+	COLUMN(FILESYSTEM_TOGETHER_DATA, NULL, "together_data_bytes", COLUMN_NUMBER)               \
+	COLUMN(FILESYSTEM_TOGETHER_METADATA, NULL, "together_metadata_bytes", COLUMN_NUMBER)       \
+	COLUMN(FILESYSTEM_SUBVOLUMES, NULL, "subvolumes", COLUMN_TABLE)
 
-static const TableColumn filesystem_columns[] = {
-	[FILESYSTEM_UUID] = { NULL, "filesystem", COLUMN_TEXT },
-	[FILESYSTEM_APPROXIMATE] = { NULL, "approximate", COLUMN_TEXT },
-	[FILESYSTEM_BEING_FREED] = { NULL, "being_freed_bytes", COLUMN_NUMBER },
-	[FILESYSTEM_TOGETHER] = { NULL, "together_bytes", COLUMN_NUMBER },
-	[FILESYSTEM_TOGETHER_DATA] = { NULL, "together_data_bytes", COLUMN_NUMBER },
-	[FILESYSTEM_TOGETHER_METADATA] = { NULL, "together_metadata_bytes", COLUMN_NUMBER },
-	[FILESYSTEM_SUBVOLUMES] = { NULL, "subvolumes", COLUMN_TABLE },
-};
+TABLE_COLUMNS(filesystem_columns, FILESYSTEM_COLUMNS);
 
 static const TableKind table_of_filesystems = { "snapshots", filesystem_columns,
 						G_N_ELEMENTS(filesystem_columns),
@@ -224,12 +215,18 @@ static bool find_place(const GArray *subvolumes, uint64_t id, guint *ret, GError
 	return false;
 }
 
-static void add_place(GArray *places, guint place)
+static bool has_place(const GArray *places, guint place)
 {
 	for (guint i = 0; i < places->len; i++)
 		if (g_array_index(places, guint, i) == place)
-			return;
-	g_array_append_val(places, place);
+			return true;
+	return false;
+}
+
+static void add_place(GArray *places, guint place)
+{
+	if (!has_place(places, place))
+		g_array_append_val(places, place);
 }
 
 /* The places of the subvolumes to delete, each once; NULL on error. */
@@ -260,14 +257,6 @@ static GArray *resolve(const GArray *subvolumes, const GArray *ids, GError **err
 	}
 
 	return g_steal_pointer(&places);
-}
-
-static bool has_place(const GArray *places, guint place)
-{
-	for (guint i = 0; i < places->len; i++)
-		if (g_array_index(places, guint, i) == place)
-			return true;
-	return false;
 }
 
 /* A subvolume cannot be deleted before the subvolumes in it. */
@@ -385,10 +374,8 @@ ExitStatus verb_snapshots(const Options *options)
 	g_autoptr(GPtrArray) subjects = g_ptr_array_new_with_free_func(subject_free);
 	g_autoptr(GError) error = NULL;
 
-	if (options->deletes && !options->names) {
-		message_print("snapshots: --delete takes subvolumes");
-		return EXIT_STATUS_USAGE;
-	}
+	if (options->deletes && !options->names)
+		return message_fail(EXIT_STATUS_USAGE, "snapshots: --delete takes subvolumes");
 	request.table = subvolume_table_new(options);
 	request.filesystems = table_new(&table_of_filesystems, options);
 	if (options->deletes ? !list_deleted(&request, subjects, &error)

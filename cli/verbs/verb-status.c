@@ -12,92 +12,50 @@
 #include <stdio.h>
 #include <string.h>
 
-enum {
-	STATUS_MOUNT,
-	STATUS_KIND,
-	STATUS_STATE,
-	STATUS_WHY,
-	STATUS_RATE,
-	STATUS_LEFT,
-	STATUS_NEXT,
-	STATUS_STARTED,
-	STATUS_OUTCOME,
-	STATUS_FREED,
-	STATUS_NET,
-	STATUS_FREED_TOTAL,
-	STATUS_PINNED_EXTENTS,
-	STATUS_PINNED,
-	STATUS_DEFERRED,
-	STATUS_HOLDERS,
-	STATUS_LAST_HOLDER,
-	STATUS_LAST_HOLDER_ID,
-	STATUS_TROUBLE,
-	STATUS_PASSES,
-	STATUS_OBJECTS,
-	STATUS_STORE_BYTES,
-	STATUS_ANCHOR_BLOCKS,
-	STATUS_WINDOW,
-	STATUS_UUID,
-	STATUS_STORE_PATH,
-	STATUS_WAIT_REASON,
-	STATUS_STAGE,
-	STATUS_STAGE_FILES,
-	STATUS_STAGE_BYTES,
-	STATUS_STAGE_TOTAL_BYTES,
-	STATUS_PASS_STARTED,
-	STATUS_DEADLINE,
-	STATUS_PASS_FREED,
-	STATUS_RUN_PASSES,
-	STATUS_RUN_FREED,
-	STATUS_DISKS,
-	STATUS_HOLDS,
-	STATUS_SKIPPED,
-	STATUS_COLUMNS,
-};
+#define STATUS_COLUMNS(COLUMN)                                                                     \
+	COLUMN(STATUS_MOUNT, "MOUNT", "mount_point", COLUMN_TEXT)                                  \
+	COLUMN(STATUS_KIND, "KIND", "kind", COLUMN_TEXT)                                           \
+	COLUMN(STATUS_STATE, "STATE", "state", COLUMN_TEXT)                                        \
+	COLUMN(STATUS_WHY, "NOW", "why", COLUMN_TEXT_CUT)                                          \
+	COLUMN(STATUS_RATE, "RATE", "stage_rate_bytes", COLUMN_NUMBER)                             \
+	COLUMN(STATUS_LEFT, "LEFT", "stage_left_seconds", COLUMN_NUMBER)                           \
+	COLUMN(STATUS_NEXT, "NEXT PASS", "next_pass", COLUMN_TEXT)                                 \
+	COLUMN(STATUS_STARTED, "LAST PASS", "last_pass", COLUMN_TEXT)                              \
+	COLUMN(STATUS_OUTCOME, "OUTCOME", "outcome", COLUMN_TEXT)                                  \
+	COLUMN(STATUS_FREED, "FREED", "freed_bytes", COLUMN_NUMBER)                                \
+	COLUMN(STATUS_NET, NULL, "net_bytes", COLUMN_NUMBER)                                       \
+	COLUMN(STATUS_FREED_TOTAL, "IN ALL", "freed_total_bytes", COLUMN_NUMBER)                   \
+	COLUMN(STATUS_PINNED_EXTENTS, NULL, "pinned_extents", COLUMN_NUMBER)                       \
+	COLUMN(STATUS_PINNED, NULL, "pinned_bytes", COLUMN_NUMBER)                                 \
+	COLUMN(STATUS_DEFERRED, NULL, "deferred_bytes", COLUMN_NUMBER)                             \
+	COLUMN(STATUS_HOLDERS, NULL, "deferred_snapshots", COLUMN_NUMBER)                          \
+	COLUMN(STATUS_LAST_HOLDER, NULL, "deferred_last_snapshot", COLUMN_TEXT)                    \
+	COLUMN(STATUS_LAST_HOLDER_ID, NULL, "deferred_last_id", COLUMN_NUMBER)                     \
+	COLUMN(STATUS_TROUBLE, "TROUBLE", "trouble", COLUMN_TEXT_CUT)                              \
+	COLUMN(STATUS_PASSES, NULL, "passes", COLUMN_NUMBER)                                       \
+	COLUMN(STATUS_OBJECTS, "OBJECTS", "objects", COLUMN_NUMBER)                                \
+	COLUMN(STATUS_STORE_BYTES, "STORE", "store_bytes", COLUMN_NUMBER)                          \
+	COLUMN(STATUS_ANCHOR_BLOCKS, NULL, "anchor_blocks", COLUMN_NUMBER)                         \
+	COLUMN(STATUS_WINDOW, NULL, "window", COLUMN_NUMBER)                                       \
+	COLUMN(STATUS_UUID, "UUID", "uuid", COLUMN_TEXT_CUT)                                       \
+	COLUMN(STATUS_STORE_PATH, NULL, "store_path", COLUMN_TEXT)                                 \
+	COLUMN(STATUS_WAIT_REASON, NULL, "wait_reason", COLUMN_TEXT)                               \
+	COLUMN(STATUS_STAGE, NULL, "stage", COLUMN_TEXT)                                           \
+	COLUMN(STATUS_STAGE_FILES, NULL, "stage_files", COLUMN_NUMBER)                             \
+	COLUMN(STATUS_STAGE_BYTES, NULL, "stage_bytes", COLUMN_NUMBER)                             \
+	COLUMN(STATUS_STAGE_TOTAL_BYTES, NULL, "stage_total_bytes", COLUMN_NUMBER)                 \
+	COLUMN(STATUS_PASS_STARTED, NULL, "pass_started", COLUMN_TEXT)                             \
+	COLUMN(STATUS_DEADLINE, NULL, "deadline", COLUMN_TEXT)                                     \
+	COLUMN(STATUS_PASS_FREED, NULL, "pass_freed_bytes", COLUMN_NUMBER)                         \
+	COLUMN(STATUS_RUN_PASSES, NULL, "service_passes", COLUMN_NUMBER)                           \
+	COLUMN(STATUS_RUN_FREED, NULL, "service_freed_bytes", COLUMN_NUMBER)                       \
+	COLUMN(STATUS_DISKS, NULL, "disks", COLUMN_TABLE)                                          \
+	COLUMN(STATUS_HOLDS, NULL, "holds", COLUMN_TABLE)                                          \
+	COLUMN(STATUS_SKIPPED, NULL, "skipped", COLUMN_TABLE)
 
-static const TableColumn status_columns[] = {
-	[STATUS_MOUNT] = { "MOUNT", "mount_point", COLUMN_TEXT },
-	[STATUS_KIND] = { "KIND", "kind", COLUMN_TEXT },
-	[STATUS_STATE] = { "STATE", "state", COLUMN_TEXT },
-	[STATUS_WHY] = { "NOW", "why", COLUMN_TEXT_CUT },
-	[STATUS_RATE] = { "RATE", "stage_rate_bytes", COLUMN_NUMBER },
-	[STATUS_LEFT] = { "LEFT", "stage_left_seconds", COLUMN_NUMBER },
-	[STATUS_NEXT] = { "NEXT PASS", "next_pass", COLUMN_TEXT },
-	[STATUS_STARTED] = { "LAST PASS", "last_pass", COLUMN_TEXT },
-	[STATUS_OUTCOME] = { "OUTCOME", "outcome", COLUMN_TEXT },
-	[STATUS_FREED] = { "FREED", "freed_bytes", COLUMN_NUMBER },
-	[STATUS_NET] = { NULL, "net_bytes", COLUMN_NUMBER },
-	[STATUS_PINNED_EXTENTS] = { NULL, "pinned_extents", COLUMN_NUMBER },
-	[STATUS_PINNED] = { NULL, "pinned_bytes", COLUMN_NUMBER },
-	[STATUS_FREED_TOTAL] = { "IN ALL", "freed_total_bytes", COLUMN_NUMBER },
-	[STATUS_DEFERRED] = { NULL, "deferred_bytes", COLUMN_NUMBER },
-	[STATUS_HOLDERS] = { NULL, "deferred_snapshots", COLUMN_NUMBER },
-	[STATUS_LAST_HOLDER] = { NULL, "deferred_last_snapshot", COLUMN_TEXT },
-	[STATUS_LAST_HOLDER_ID] = { NULL, "deferred_last_id", COLUMN_NUMBER },
-	[STATUS_TROUBLE] = { "TROUBLE", "trouble", COLUMN_TEXT_CUT },
-	[STATUS_PASSES] = { NULL, "passes", COLUMN_NUMBER },
-	[STATUS_OBJECTS] = { "OBJECTS", "objects", COLUMN_NUMBER },
-	[STATUS_STORE_BYTES] = { "STORE", "store_bytes", COLUMN_NUMBER },
-	[STATUS_ANCHOR_BLOCKS] = { NULL, "anchor_blocks", COLUMN_NUMBER },
-	[STATUS_WINDOW] = { NULL, "window", COLUMN_NUMBER },
-	[STATUS_UUID] = { "UUID", "uuid", COLUMN_TEXT_CUT },
-	[STATUS_STORE_PATH] = { NULL, "store_path", COLUMN_TEXT },
-	[STATUS_WAIT_REASON] = { NULL, "wait_reason", COLUMN_TEXT },
-	[STATUS_STAGE] = { NULL, "stage", COLUMN_TEXT },
-	[STATUS_STAGE_FILES] = { NULL, "stage_files", COLUMN_NUMBER },
-	[STATUS_STAGE_BYTES] = { NULL, "stage_bytes", COLUMN_NUMBER },
-	[STATUS_STAGE_TOTAL_BYTES] = { NULL, "stage_total_bytes", COLUMN_NUMBER },
-	[STATUS_PASS_STARTED] = { NULL, "pass_started", COLUMN_TEXT },
-	[STATUS_DEADLINE] = { NULL, "deadline", COLUMN_TEXT },
-	[STATUS_PASS_FREED] = { NULL, "pass_freed_bytes", COLUMN_NUMBER },
-	[STATUS_RUN_PASSES] = { NULL, "service_passes", COLUMN_NUMBER },
-	[STATUS_RUN_FREED] = { NULL, "service_freed_bytes", COLUMN_NUMBER },
-	[STATUS_DISKS] = { NULL, "disks", COLUMN_TABLE },
-	[STATUS_HOLDS] = { NULL, "holds", COLUMN_TABLE },
-	[STATUS_SKIPPED] = { NULL, "skipped", COLUMN_TABLE },
-};
+TABLE_COLUMNS(status_columns, STATUS_COLUMNS);
 
-const TableKind table_of_status = { "filesystems", status_columns, STATUS_COLUMNS,
+const TableKind table_of_status = { "filesystems", status_columns, G_N_ELEMENTS(status_columns),
 				    "dedupctl-status", 1 };
 
 /* The default columns in text, with the service and without. */
@@ -209,8 +167,7 @@ static void add_status(Table *table, const StatusList *list, const FilesystemSta
 /* Shown below the filesystems. */
 static void print_left_alone(const FilesystemStatus *status)
 {
-	g_autofree char *mount_point = message_text(status->mount_point);
-	g_autofree char *text = message_terminal_text(mount_point);
+	g_autofree char *text = message_terminal_text(status->mount_point);
 
 	if (!status->has_store || !status->has_stored_pass)
 		return;
@@ -260,8 +217,9 @@ static ExitStatus watch(const Options *options)
 	if (!options_are_for_programs(options))
 		return status_watch_run(options);
 
-	message_print("--watch prints no table and no JSON: 'dedupctl status --json' does, once");
-	return EXIT_STATUS_USAGE;
+	return message_fail(
+		EXIT_STATUS_USAGE,
+		"--watch prints no table and no JSON: 'dedupctl status --json' does, once");
 }
 
 /* Without the service, text has no column of troubles. */

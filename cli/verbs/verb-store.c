@@ -18,23 +18,15 @@
 /* For changing a store. */
 #define MEMORY_BYTES ((size_t)16 << 20)
 
-enum {
-	SIZE_MOUNT,
-	SIZE_UUID,
-	SIZE_PART,
-	SIZE_ROWS,
-	SIZE_BYTES,
-	SIZE_PER_TIB,
-};
+#define SIZE_COLUMNS(COLUMN)                                                                       \
+	COLUMN(SIZE_MOUNT, "MOUNT", "mount_point", COLUMN_TEXT)                                    \
+	COLUMN(SIZE_UUID, NULL, "uuid", COLUMN_TEXT)                                               \
+	COLUMN(SIZE_PART, "PART", "part", COLUMN_TEXT)                                             \
+	COLUMN(SIZE_ROWS, "NUMBER", "number", COLUMN_NUMBER)                                       \
+	COLUMN(SIZE_BYTES, "SIZE", "bytes", COLUMN_NUMBER)                                         \
+	COLUMN(SIZE_PER_TIB, "PER TIB", "bytes_per_tib", COLUMN_NUMBER)
 
-static const TableColumn size_columns[] = {
-	[SIZE_MOUNT] = { "MOUNT", "mount_point", COLUMN_TEXT },
-	[SIZE_UUID] = { NULL, "uuid", COLUMN_TEXT },
-	[SIZE_PART] = { "PART", "part", COLUMN_TEXT },
-	[SIZE_ROWS] = { "NUMBER", "number", COLUMN_NUMBER },
-	[SIZE_BYTES] = { "SIZE", "bytes", COLUMN_NUMBER },
-	[SIZE_PER_TIB] = { "PER TIB", "bytes_per_tib", COLUMN_NUMBER },
-};
+TABLE_COLUMNS(size_columns, SIZE_COLUMNS);
 
 const TableKind table_of_store_size = { "parts", size_columns, G_N_ELEMENTS(size_columns),
 					"dedupctl-store-size", 1 };
@@ -99,19 +91,13 @@ ExitStatus verb_store_size(const Options *options)
 	return status;
 }
 
-enum {
-	CHECK_MOUNT,
-	CHECK_UUID,
-	CHECK_STATE,
-	CHECK_PROBLEMS,
-};
+#define CHECK_COLUMNS(COLUMN)                                                                      \
+	COLUMN(CHECK_MOUNT, "MOUNT", "mount_point", COLUMN_TEXT)                                   \
+	COLUMN(CHECK_UUID, "UUID", "uuid", COLUMN_TEXT)                                            \
+	COLUMN(CHECK_STATE, "STATE", "state", COLUMN_TEXT)                                         \
+	COLUMN(CHECK_PROBLEMS, "PROBLEMS", "problems", COLUMN_LINES)
 
-static const TableColumn check_columns[] = {
-	[CHECK_MOUNT] = { "MOUNT", "mount_point", COLUMN_TEXT },
-	[CHECK_UUID] = { "UUID", "uuid", COLUMN_TEXT },
-	[CHECK_STATE] = { "STATE", "state", COLUMN_TEXT },
-	[CHECK_PROBLEMS] = { "PROBLEMS", "problems", COLUMN_LINES },
-};
+TABLE_COLUMNS(check_columns, CHECK_COLUMNS);
 
 const TableKind table_of_store_check = { "stores", check_columns, G_N_ELEMENTS(check_columns),
 					 "dedupctl-store-check", 1 };
@@ -120,19 +106,6 @@ typedef struct {
 	Table *table;
 	bool found_problems;
 } Check;
-
-/* Print one per line.  SQLite's messages about a damaged file may contain any bytes. */
-static char *lines_of(const GPtrArray *problems)
-{
-	GString *lines = g_string_new(NULL);
-
-	for (size_t i = 0; i < problems->len; i++) {
-		g_autofree char *text = message_text(problems->pdata[i]);
-
-		g_string_append_printf(lines, "%s%s", i > 0 ? "\n" : "", text);
-	}
-	return g_string_free(lines, FALSE);
-}
 
 static bool check_store(const StoreEntry *entry, void *data, GError **error)
 {
@@ -143,7 +116,9 @@ static bool check_store(const StoreEntry *entry, void *data, GError **error)
 	if (!hash_store_check(entry->store, &problems, error))
 		return false;
 
-	g_autofree char *lines = lines_of(problems);
+	/* SQLite's messages about a damaged file may contain any bytes. */
+	g_autofree char *lines =
+		message_join((const char *const *)problems->pdata, problems->len, "\n");
 	table_add_row(check->table);
 	table_set_text(check->table, CHECK_MOUNT, mount_point);
 	table_set_escaped(check->table, CHECK_UUID, hash_store_about(entry->store)->uuid);
@@ -168,19 +143,13 @@ ExitStatus verb_store_check(const Options *options)
 	return check.found_problems ? EXIT_STATUS_FAILED : status;
 }
 
-enum {
-	PRUNE_MOUNT,
-	PRUNE_UUID,
-	PRUNE_FILES,
-	PRUNE_PASSES,
-};
+#define PRUNE_COLUMNS(COLUMN)                                                                      \
+	COLUMN(PRUNE_MOUNT, "MOUNT", "mount_point", COLUMN_TEXT)                                   \
+	COLUMN(PRUNE_UUID, NULL, "uuid", COLUMN_TEXT)                                              \
+	COLUMN(PRUNE_FILES, "FILES", "files", COLUMN_NUMBER)                                       \
+	COLUMN(PRUNE_PASSES, "PASSES", "passes", COLUMN_NUMBER)
 
-static const TableColumn prune_columns[] = {
-	[PRUNE_MOUNT] = { "MOUNT", "mount_point", COLUMN_TEXT },
-	[PRUNE_UUID] = { NULL, "uuid", COLUMN_TEXT },
-	[PRUNE_FILES] = { "FILES", "files", COLUMN_NUMBER },
-	[PRUNE_PASSES] = { "PASSES", "passes", COLUMN_NUMBER },
-};
+TABLE_COLUMNS(prune_columns, PRUNE_COLUMNS);
 
 const TableKind table_of_store_prune = { "stores", prune_columns, G_N_ELEMENTS(prune_columns),
 					 "dedupctl-store-prune", 1 };
@@ -261,10 +230,8 @@ ExitStatus verb_store_prune(const Options *options)
 	g_autoptr(Table) table = table_new_asked(&table_of_store_prune, options);
 	Prune prune = { options, mounts, table };
 
-	if (!mounts) {
-		message_print_error(error);
-		return EXIT_STATUS_FAILED;
-	}
+	if (!mounts)
+		return message_fail_error(error);
 
 	ExitStatus status =
 		store_list_each(options->state_directory, options->names, prune_store, &prune);
@@ -272,19 +239,13 @@ ExitStatus verb_store_prune(const Options *options)
 	return status;
 }
 
-enum {
-	VACUUM_MOUNT,
-	VACUUM_UUID,
-	VACUUM_BEFORE,
-	VACUUM_AFTER,
-};
+#define VACUUM_COLUMNS(COLUMN)                                                                     \
+	COLUMN(VACUUM_MOUNT, "MOUNT", "mount_point", COLUMN_TEXT)                                  \
+	COLUMN(VACUUM_UUID, NULL, "uuid", COLUMN_TEXT)                                             \
+	COLUMN(VACUUM_BEFORE, "BEFORE", "before_bytes", COLUMN_NUMBER)                             \
+	COLUMN(VACUUM_AFTER, "AFTER", "after_bytes", COLUMN_NUMBER)
 
-static const TableColumn vacuum_columns[] = {
-	[VACUUM_MOUNT] = { "MOUNT", "mount_point", COLUMN_TEXT },
-	[VACUUM_UUID] = { NULL, "uuid", COLUMN_TEXT },
-	[VACUUM_BEFORE] = { "BEFORE", "before_bytes", COLUMN_NUMBER },
-	[VACUUM_AFTER] = { "AFTER", "after_bytes", COLUMN_NUMBER },
-};
+TABLE_COLUMNS(vacuum_columns, VACUUM_COLUMNS);
 
 const TableKind table_of_store_vacuum = { "stores", vacuum_columns, G_N_ELEMENTS(vacuum_columns),
 					  "dedupctl-store-vacuum", 1 };

@@ -9,19 +9,13 @@
 #include <stdio.h>
 #include <string.h>
 
-enum {
-	UNIQUE_DATA,
-	UNIQUE_ELSEWHERE,
-	UNIQUE_STATE,
-	UNIQUE_FILE,
-};
+#define UNIQUE_COLUMNS(COLUMN)                                                                     \
+	COLUMN(UNIQUE_DATA, "DATA", "data_bytes", COLUMN_NUMBER)                                   \
+	COLUMN(UNIQUE_ELSEWHERE, "ELSEWHERE", "elsewhere_bytes", COLUMN_NUMBER)                    \
+	COLUMN(UNIQUE_STATE, "STORE", "state", COLUMN_TEXT)                                        \
+	COLUMN(UNIQUE_FILE, "FILE", "file", COLUMN_TEXT)
 
-static const TableColumn columns[] = {
-	[UNIQUE_DATA] = { "DATA", "data_bytes", COLUMN_NUMBER },
-	[UNIQUE_ELSEWHERE] = { "ELSEWHERE", "elsewhere_bytes", COLUMN_NUMBER },
-	[UNIQUE_STATE] = { "STORE", "state", COLUMN_TEXT },
-	[UNIQUE_FILE] = { "FILE", "file", COLUMN_TEXT },
-};
+TABLE_COLUMNS(columns, UNIQUE_COLUMNS);
 
 const TableKind table_of_unique = { "unique_files", columns, G_N_ELEMENTS(columns),
 				    "dedupctl-unique", 1 };
@@ -124,10 +118,8 @@ ExitStatus verb_unique(const Options *options)
 	g_autoptr(Table) table = table_new_asked(&table_of_unique, options);
 	Search search = { .table = table, .names_only = options->nul };
 
-	if (!options->names) {
-		message_print("unique: it takes directories");
-		return EXIT_STATUS_USAGE;
-	}
+	if (!options->names)
+		return message_fail(EXIT_STATUS_USAGE, "unique: it takes directories");
 
 	for (char **name = options->names; *name; name++)
 		search_below(&search, *name, options);

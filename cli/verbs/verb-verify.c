@@ -17,31 +17,19 @@
 #define SAMPLE_USUAL  1.0
 #define EXAMPLES_MOST 10
 
-enum {
-	VERIFY_MOUNT,
-	VERIFY_UUID,
-	VERIFY_OBJECTS,
-	VERIFY_CHECKED,
-	VERIFY_RIGHT,
-	VERIFY_STALE,
-	VERIFY_UNREADABLE,
-	VERIFY_WRONG,
-	VERIFY_READ,
-	VERIFY_EXAMPLES,
-};
+#define VERIFY_COLUMNS(COLUMN)                                                                     \
+	COLUMN(VERIFY_MOUNT, "MOUNT", "mount_point", COLUMN_TEXT)                                  \
+	COLUMN(VERIFY_UUID, NULL, "uuid", COLUMN_TEXT)                                             \
+	COLUMN(VERIFY_OBJECTS, "OBJECTS", "objects", COLUMN_NUMBER)                                \
+	COLUMN(VERIFY_CHECKED, "CHECKED", "checked", COLUMN_NUMBER)                                \
+	COLUMN(VERIFY_RIGHT, "RIGHT", "right", COLUMN_NUMBER)                                      \
+	COLUMN(VERIFY_STALE, "STALE", "stale", COLUMN_NUMBER)                                      \
+	COLUMN(VERIFY_UNREADABLE, "UNREADABLE", "unreadable", COLUMN_NUMBER)                       \
+	COLUMN(VERIFY_WRONG, "WRONG", "wrong", COLUMN_NUMBER)                                      \
+	COLUMN(VERIFY_READ, "READ", "read_bytes", COLUMN_NUMBER)                                   \
+	COLUMN(VERIFY_EXAMPLES, "EXAMPLES", "examples", COLUMN_LINES)
 
-static const TableColumn columns[] = {
-	[VERIFY_MOUNT] = { "MOUNT", "mount_point", COLUMN_TEXT },
-	[VERIFY_UUID] = { NULL, "uuid", COLUMN_TEXT },
-	[VERIFY_OBJECTS] = { "OBJECTS", "objects", COLUMN_NUMBER },
-	[VERIFY_CHECKED] = { "CHECKED", "checked", COLUMN_NUMBER },
-	[VERIFY_RIGHT] = { "RIGHT", "right", COLUMN_NUMBER },
-	[VERIFY_STALE] = { "STALE", "stale", COLUMN_NUMBER },
-	[VERIFY_UNREADABLE] = { "UNREADABLE", "unreadable", COLUMN_NUMBER },
-	[VERIFY_WRONG] = { "WRONG", "wrong", COLUMN_NUMBER },
-	[VERIFY_READ] = { "READ", "read_bytes", COLUMN_NUMBER },
-	[VERIFY_EXAMPLES] = { "EXAMPLES", "examples", COLUMN_LINES },
-};
+TABLE_COLUMNS(columns, VERIFY_COLUMNS);
 
 const TableKind table_of_verify = { "stores", columns, G_N_ELEMENTS(columns), "dedupctl-verify",
 				    1 };
@@ -203,10 +191,8 @@ ExitStatus verb_verify(const Options *options)
 		.rate_bytes = options->limit_rate_bytes,
 	};
 
-	if (!mounts) {
-		message_print_error(error);
-		return EXIT_STATUS_FAILED;
-	}
+	if (!mounts)
+		return message_fail_error(error);
 
 	thread_priority_lower();
 	ExitStatus status =

@@ -28,51 +28,31 @@
 /* The default number of keys in text. */
 #define TABLE_LIMIT 20
 
-enum {
-	WASTE_RECLAIMABLE,
-	WASTE_SHARE,
-	WASTE_SHARED,
-	WASTE_FILES,
-	WASTE_BAR,
-	WASTE_KEY,
-	WASTE_COLUMNS,
-};
+#define WASTE_COLUMNS(COLUMN)                                                                      \
+	COLUMN(WASTE_RECLAIMABLE, "RECLAIM", "reclaimable_bytes", COLUMN_NUMBER)                   \
+	COLUMN(WASTE_SHARE, "%", "percent", COLUMN_NUMBER)                                         \
+	COLUMN(WASTE_SHARED, "SHARED", "shared_bytes", COLUMN_NUMBER)                              \
+	COLUMN(WASTE_FILES, "FILES", "files", COLUMN_NUMBER)                                       \
+	COLUMN(WASTE_BAR, NULL, NULL, COLUMN_TEXT) /* on a terminal only */                        \
+	COLUMN(WASTE_KEY, "KEY", "key", COLUMN_TEXT)
 
-static const TableColumn columns[] = {
-	[WASTE_RECLAIMABLE] = { "RECLAIM", "reclaimable_bytes", COLUMN_NUMBER },
-	[WASTE_SHARE] = { "%", "percent", COLUMN_NUMBER },
-	[WASTE_SHARED] = { "SHARED", "shared_bytes", COLUMN_NUMBER },
-	[WASTE_FILES] = { "FILES", "files", COLUMN_NUMBER },
-	[WASTE_BAR] = { NULL, NULL, COLUMN_TEXT }, /* on a terminal only */
-	[WASTE_KEY] = { "KEY", "key", COLUMN_TEXT },
-};
+TABLE_COLUMNS(columns, WASTE_COLUMNS);
 
 const TableKind table_of_waste = { "keys", columns, G_N_ELEMENTS(columns), NULL, 0 };
 
 /* The document around the keys, for programs. */
-enum {
-	TOTAL_BY,
-	TOTAL_RECLAIMABLE,
-	TOTAL_SHARED,
-	TOTAL_FILES,
-	TOTAL_PINNED_EXTENTS,
-	TOTAL_PINNED,
-	TOTAL_FREED,
-	TOTAL_STALE,
-	TOTAL_KEYS,
-};
+#define TOTAL_COLUMNS(COLUMN)                                                                      \
+	COLUMN(TOTAL_BY, NULL, "by", COLUMN_TEXT)                                                  \
+	COLUMN(TOTAL_RECLAIMABLE, NULL, "reclaimable_bytes", COLUMN_NUMBER)                        \
+	COLUMN(TOTAL_SHARED, NULL, "shared_bytes", COLUMN_NUMBER)                                  \
+	COLUMN(TOTAL_FILES, NULL, "files", COLUMN_NUMBER)                                          \
+	COLUMN(TOTAL_PINNED_EXTENTS, NULL, "pinned_extents", COLUMN_NUMBER)                        \
+	COLUMN(TOTAL_PINNED, NULL, "pinned_bytes", COLUMN_NUMBER)                                  \
+	COLUMN(TOTAL_FREED, NULL, "freed_total_bytes", COLUMN_NUMBER)                              \
+	COLUMN(TOTAL_STALE, NULL, "stale", COLUMN_NUMBER)                                          \
+	COLUMN(TOTAL_KEYS, NULL, "keys", COLUMN_TABLE)
 
-static const TableColumn total_columns[] = {
-	[TOTAL_BY] = { NULL, "by", COLUMN_TEXT },
-	[TOTAL_RECLAIMABLE] = { NULL, "reclaimable_bytes", COLUMN_NUMBER },
-	[TOTAL_SHARED] = { NULL, "shared_bytes", COLUMN_NUMBER },
-	[TOTAL_FILES] = { NULL, "files", COLUMN_NUMBER },
-	[TOTAL_PINNED_EXTENTS] = { NULL, "pinned_extents", COLUMN_NUMBER },
-	[TOTAL_PINNED] = { NULL, "pinned_bytes", COLUMN_NUMBER },
-	[TOTAL_FREED] = { NULL, "freed_total_bytes", COLUMN_NUMBER },
-	[TOTAL_STALE] = { NULL, "stale", COLUMN_NUMBER },
-	[TOTAL_KEYS] = { NULL, "keys", COLUMN_TABLE },
-};
+TABLE_COLUMNS(total_columns, TOTAL_COLUMNS);
 
 static const TableKind table_of_total = { "waste", total_columns, G_N_ELEMENTS(total_columns),
 					  "dedupctl-waste", 1 };
@@ -394,7 +374,7 @@ static void say_total(const Query *query, size_t n_shown)
 static void print(const Query *query)
 {
 	const Options *options = query->options;
-	TableColumn own[WASTE_COLUMNS];
+	TableColumn own[G_N_ELEMENTS(columns)];
 	TableKind kind;
 	g_autoptr(Table) table = make_table(query, &kind, own);
 
@@ -418,11 +398,8 @@ ExitStatus verb_waste(const Options *options)
 	ExitStatus status;
 
 	query_init(&query, options);
-	if (!take_by(&query, &error) || !take_depth(&query, &error) ||
-	    !take_places(&query, &error)) {
-		message_print("waste: %s", error->message);
-		return EXIT_STATUS_USAGE;
-	}
+	if (!take_by(&query, &error) || !take_depth(&query, &error) || !take_places(&query, &error))
+		return message_fail(EXIT_STATUS_USAGE, "waste: %s", error->message);
 
 	status = duplicate_stores_each(options->state_directory,
 				       query.names->len > 0 ? (char *const *)query.names->pdata

@@ -11,19 +11,13 @@
 
 #include <string.h>
 
-enum {
-	WHY_REASON,
-	WHY_BYTES,
-	WHY_FILE,
-	WHY_EVIDENCE,
-};
+#define WHY_COLUMNS(COLUMN)                                                                        \
+	COLUMN(WHY_REASON, "REASON", "reason", COLUMN_TEXT)                                        \
+	COLUMN(WHY_BYTES, "BYTES", "bytes", COLUMN_NUMBER)                                         \
+	COLUMN(WHY_FILE, "FILE", "file", COLUMN_TEXT)                                              \
+	COLUMN(WHY_EVIDENCE, "AS", "evidence", COLUMN_TEXT)
 
-static const TableColumn columns[] = {
-	[WHY_REASON] = { "REASON", "reason", COLUMN_TEXT },
-	[WHY_BYTES] = { "BYTES", "bytes", COLUMN_NUMBER },
-	[WHY_FILE] = { "FILE", "file", COLUMN_TEXT },
-	[WHY_EVIDENCE] = { "AS", "evidence", COLUMN_TEXT },
-};
+TABLE_COLUMNS(columns, WHY_COLUMNS);
 
 const TableKind table_of_why = { "reasons", columns, G_N_ELEMENTS(columns), "dedupctl-why", 1 };
 
@@ -117,14 +111,12 @@ static ExitStatus explain(const char *name, Table *table, const Options *options
 	g_autoptr(GPtrArray) reasons = NULL;
 	g_auto(Case) it = { 0 };
 
-	if (g_file_test(name, G_FILE_TEST_IS_DIR)) {
-		g_autofree char *text = message_terminal_text(name);
-
-		message_print("%s is no regular file: name files, or use 'dedupctl unique' or "
-			      "'dedupctl waste'",
-			      text);
-		return EXIT_STATUS_FAILED;
-	}
+	if (g_file_test(name, G_FILE_TEST_IS_DIR))
+		return message_fail(
+			EXIT_STATUS_FAILED,
+			"%s is no regular file: name files, or use 'dedupctl unique' or "
+			"'dedupctl waste'",
+			name);
 	if (open_case(&it, name, options, &error)) {
 		const SettingOrigins origins = { it.config, it.names };
 		const FileJudges judges = {
@@ -138,10 +130,8 @@ static ExitStatus explain(const char *name, Table *table, const Options *options
 
 		reasons = file_reasons_find(it.file, it.report, &judges, &error);
 	}
-	if (!reasons) {
-		message_print_error(error);
-		return EXIT_STATUS_FAILED;
-	}
+	if (!reasons)
+		return message_fail_error(error);
 
 	for (guint i = 0; i < reasons->len; i++)
 		add_row(table, &it, reasons->pdata[i]);
@@ -153,10 +143,8 @@ ExitStatus verb_why(const Options *options)
 	g_autoptr(Table) table = table_new_asked(&table_of_why, options);
 	ExitStatus status = EXIT_STATUS_DONE;
 
-	if (!options->names) {
-		message_print("why: it takes files");
-		return EXIT_STATUS_USAGE;
-	}
+	if (!options->names)
+		return message_fail(EXIT_STATUS_USAGE, "why: it takes files");
 
 	for (char **name = options->names; *name; name++) {
 		ExitStatus one = explain(*name, table, options);

@@ -8,8 +8,6 @@
 
 #include <string.h>
 
-#define UUID_LENGTH 36
-
 /* A larger file is a mistake. */
 #define FILE_BYTES_MAX (1u << 20)
 
@@ -122,14 +120,8 @@ char *config_name_of_filesystem(const char *text)
 		return g_steal_pointer(&name);
 	}
 
-	if (length != UUID_LENGTH)
+	if (!g_uuid_string_is_valid(name))
 		return is_of_uuid ? NULL : name_of_tag(text);
-	for (size_t i = 0; i < length; i++) {
-		bool is_hyphen = i == 8 || i == 13 || i == 18 || i == 23;
-
-		if (is_hyphen ? name[i] != '-' : !g_ascii_isxdigit(name[i]))
-			return is_of_uuid ? NULL : name_of_tag(text);
-	}
 	return g_ascii_strdown(name, -1);
 }
 

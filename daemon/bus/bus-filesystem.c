@@ -348,55 +348,23 @@ static int controlled(sd_bus_message *message, BusFilesystem *shown, AccessLevel
 	return bus_access_run(bus_access(shown->bus), &caller, message, level, action, error);
 }
 
-static int on_start(sd_bus_message *message, void *data, sd_bus_error *error)
-{
-	return controlled(message, data, ACCESS_CONTROL, do_start, error);
-}
+/* Define the handler on_NAME(): do_NAME(), if the caller may. */
+#define CONTROLLED(name, level)                                                                    \
+	static int on_##name(sd_bus_message *message, void *data, sd_bus_error *error)             \
+	{                                                                                          \
+		return controlled(message, data, level, do_##name, error);                         \
+	}
 
-static int on_run(sd_bus_message *message, void *data, sd_bus_error *error)
-{
-	return controlled(message, data, ACCESS_CONTROL, do_run, error);
-}
-
-static int on_stop(sd_bus_message *message, void *data, sd_bus_error *error)
-{
-	return controlled(message, data, ACCESS_CONTROL, do_stop, error);
-}
-
-static int on_pause(sd_bus_message *message, void *data, sd_bus_error *error)
-{
-	return controlled(message, data, ACCESS_CONTROL, do_pause, error);
-}
-
-static int on_pause_for(sd_bus_message *message, void *data, sd_bus_error *error)
-{
-	return controlled(message, data, ACCESS_CONTROL, do_pause_for, error);
-}
-
-static int on_resume(sd_bus_message *message, void *data, sd_bus_error *error)
-{
-	return controlled(message, data, ACCESS_CONTROL, do_resume, error);
-}
-
-static int on_hold(sd_bus_message *message, void *data, sd_bus_error *error)
-{
-	return controlled(message, data, ACCESS_CONTROL, do_hold, error);
-}
-
-static int on_forget(sd_bus_message *message, void *data, sd_bus_error *error)
-{
-	return controlled(message, data, ACCESS_CONTROL, do_forget, error);
-}
-
-static int on_get_report(sd_bus_message *message, void *data, sd_bus_error *error)
-{
-	return controlled(message, data, ACCESS_INSPECT, do_get_report, error);
-}
-
-static int on_get_skipped(sd_bus_message *message, void *data, sd_bus_error *error)
-{
-	return controlled(message, data, ACCESS_INSPECT, do_get_skipped, error);
-}
+CONTROLLED(start, ACCESS_CONTROL)
+CONTROLLED(run, ACCESS_CONTROL)
+CONTROLLED(stop, ACCESS_CONTROL)
+CONTROLLED(pause, ACCESS_CONTROL)
+CONTROLLED(pause_for, ACCESS_CONTROL)
+CONTROLLED(resume, ACCESS_CONTROL)
+CONTROLLED(hold, ACCESS_CONTROL)
+CONTROLLED(forget, ACCESS_CONTROL)
+CONTROLLED(get_report, ACCESS_INSPECT)
+CONTROLLED(get_skipped, ACCESS_INSPECT)
 
 /* Anyone may know totals, which have no names of files. */
 static int on_get_skipped_totals(sd_bus_message *message, void *data, sd_bus_error *error)
