@@ -45,8 +45,5 @@ static int do_set_budget(sd_bus_message *message, void *bus, sd_bus_error *error
 
 int bus_disks_set_budget(sd_bus_message *message, void *bus, sd_bus_error *error)
 {
-	BusCaller caller = bus_caller(bus, sd_bus_message_get_bus(message));
-
-	return bus_access_run(bus_access(bus), &caller, message, ACCESS_CONTROL, do_set_budget,
-			      error);
+	return bus_authorize(bus, message, ACCESS_CONTROL, do_set_budget, error);
 }

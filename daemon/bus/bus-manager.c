@@ -64,9 +64,7 @@ static int do_reload(sd_bus_message *message, void *data, sd_bus_error *error)
 
 static int on_reload(sd_bus_message *message, void *data, sd_bus_error *error)
 {
-	BusCaller caller = bus_caller(data, sd_bus_message_get_bus(message));
-
-	return bus_access_run(bus_access(data), &caller, message, ACCESS_CONTROL, do_reload, error);
+	return bus_authorize(data, message, ACCESS_CONTROL, do_reload, error);
 }
 
 static const sd_bus_vtable vtable[] = {

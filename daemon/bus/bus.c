@@ -415,14 +415,14 @@ int bus_reply_all(sd_bus_message *message, const char *type, const GPtrArray *al
 	return failed;
 }
 
-void bus_reply_failure(sd_bus_message *message, const GError *failure)
+int bus_reply_failure(sd_bus_message *message, const GError *failure)
 {
 	/* It may name a path of any bytes, but strings of the bus are UTF-8. */
 	g_autofree char *text = g_utf8_make_valid(failure->message, -1);
 	bool is_in_use = g_error_matches(failure, FILESYSTEM_ERROR, FILESYSTEM_ERROR_IN_USE);
 
-	sd_bus_reply_method_errorf(message, is_in_use ? BUS_ERROR_IN_USE : BUS_ERROR_UNSUITABLE,
-				   "%s", text);
+	return sd_bus_reply_method_errorf(
+		message, is_in_use ? BUS_ERROR_IN_USE : BUS_ERROR_UNSUITABLE, "%s", text);
 }
 
 char *bus_filesystem_path(const char *uuid)
@@ -442,6 +442,14 @@ BusCaller bus_caller(const Bus *bus, const sd_bus *connection)
 	}
 
 	return (BusCaller){ false, 0, 0 };
+}
+
+int bus_authorize(const Bus *bus, sd_bus_message *message, AccessLevel level, BusAction action,
+		  sd_bus_error *error)
+{
+	BusCaller caller = bus_caller(bus, sd_bus_message_get_bus(message));
+
+	return bus_access_run(bus->access, &caller, message, level, action, error);
 }
 
 BusAccess *bus_access(const Bus *bus)
