@@ -140,7 +140,7 @@ bool pinned_extents_see(PinnedExtents *pinned, uint64_t address, uint64_t refs, 
 	if (pinned->is_again && pin_watch_counts_places(pinned->next.cause))
 		return true;
 	/* Each reference of the item is at least one place, so they need not be counted. */
-	return (pinned->next.cause == PIN_TOO_COSTLY && refs > pinned->next.length) ||
+	return (pinned->next.cause == PIN_TOO_COSTLY && refs > pinned->next.affordable_places) ||
 	       check(pinned, &pinned->next, error);
 }
 
