@@ -338,8 +338,8 @@ static bool look_at_new(ExtentFinder *finder, uint64_t since, GError **error)
 		if (!found)
 			break;
 
-		if (!pinned_extents_see(finder->pass->btrfs.pinned, extent.bytenr, item.refs,
-					error))
+		if (!pinned_extents_check_at(finder->pass->btrfs.pinned, extent.bytenr, item.refs,
+					     error))
 			return false;
 		/* The other extents of the leaf. */
 		if (extent.generation < since) {
@@ -432,12 +432,10 @@ static bool look_at_pinned(ExtentFinder *finder, uint64_t since, GError **error)
 	PinnedExtents *pinned = finder->pass->btrfs.pinned;
 	g_autoptr(GArray) over = NULL;
 
-	if (finder->looks_at_all) {
-		if (!pinned_extents_look_at_all(pinned, error))
-			return false;
-	} else if (!pinned_extents_look(pinned, since, &finder->looked_through_bytes, error)) {
+	if (finder->looks_at_all ? !pinned_extents_reopen_all(pinned, error)
+				 : !pinned_extents_check_changed(
+					   pinned, since, &finder->looked_through_bytes, error))
 		return false;
-	}
 
 	over = pinned_extents_list_over(pinned);
 	for (guint i = 0; i < over->len && pass_checkpoint(finder->pass); i++)

@@ -144,7 +144,7 @@ static bool is_true_target(const ExtentSharer *sharer, const Object *target)
 
 	return sharer->round->is_news &&
 	       !(sources && g_hash_table_contains(sources, GUINT_TO_POINTER(target->id))) &&
-	       !pinned_extents_was_turned(sharer->pass->btrfs.pinned, target->inode);
+	       !pinned_extents_was_replanned(sharer->pass->btrfs.pinned, target->inode);
 }
 
 /*
