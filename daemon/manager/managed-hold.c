@@ -139,12 +139,7 @@ static bool begin(Hold *hold, GError **error)
 		return false;
 
 	failed = open_lease(hold, holds->loop->event);
-	if (failed >= 0)
-		return true;
-
-	g_set_error(error, G_FILE_ERROR, (int)g_file_error_from_errno(-failed),
-		    "cannot make a lease: %s", g_strerror(-failed));
-	return false;
+	return failed >= 0 || main_loop_failed(failed, "make a lease", error);
 }
 
 ManagedHolds *managed_holds_new(const char *uuid, MainLoop *loop,
