@@ -89,19 +89,13 @@ static bool find_subvolume(PinWatch *watch, uint64_t id, const BtrfsSubvolume **
 static bool shows(PinWatch *watch, const PinnedExtent *pinned, BtrfsFileExtentKind kind, bool *ret,
 		  GError **error)
 {
-	g_autoptr(GError) cause = NULL;
 	const BtrfsFileExtent *item;
 
-	*ret = false;
 	btrfs_file_extents_start(watch->extents, watch->pass->filesystem->fd, pinned->root,
 				 pinned->inode, pinned->offset, 1);
-	if (!btrfs_file_extents_next(watch->extents, &item, &cause)) {
-		/* The subvolume was deleted meanwhile. */
-		if (g_error_matches(cause, G_FILE_ERROR, G_FILE_ERROR_NOENT))
-			return true;
-		g_propagate_error(error, g_steal_pointer(&cause));
+	/* The subvolume may be deleted by now. */
+	if (!btrfs_file_extents_next_if_any(watch->extents, &item, error))
 		return false;
-	}
 
 	*ret = item && item->kind == kind && item->bytenr == pinned->extent.address &&
 	       item->logical == pinned->offset && item->offset == pinned->position &&
