@@ -285,6 +285,16 @@ static bool look_at_all(ExtentFinder *finder, GError **error)
 	return check_stretches(finder, cursor, stored, error);
 }
 
+static DataExtent extent_of(const Object *stored)
+{
+	return (DataExtent){
+		.bytenr = stored->inode,
+		.length = stored->size_bytes,
+		.generation = object_extent_generation(stored),
+		.is_shared = stored->flags & OBJECT_SHARED,
+	};
+}
+
 /*
  * The extent at @address existed before.  Put it anew if it has no anchors of its own and its stretch no longer
  * contains it.
@@ -302,12 +312,7 @@ static bool put_if_stray(ExtentFinder *finder, uint64_t address, GError **error)
 	if (!stored || stored->parent == 0 || stored->flags & OBJECT_HELD)
 		return true;
 
-	extent = (DataExtent){
-		.bytenr = address,
-		.length = stored->size_bytes,
-		.generation = object_extent_generation(stored),
-		.is_shared = stored->flags & OBJECT_SHARED,
-	};
+	extent = extent_of(stored);
 	if (!stretch_finder_shows(finder->stretches, stored->parent, address, &is_shown, error))
 		return false;
 	/* Its row stays until it is put anew, because the pass may be stopped before. */
@@ -496,12 +501,7 @@ static bool put_read(ExtentFinder *finder, uint64_t address, GError **error)
 		return false;
 	if (!stored)
 		return hash_store_drop_read_sums(store, address, error);
-	extent = (DataExtent){
-		.bytenr = address,
-		.length = stored->size_bytes,
-		.generation = object_extent_generation(stored),
-		.is_shared = stored->flags & OBJECT_SHARED,
-	};
+	extent = extent_of(stored);
 	if (!hash_store_get_read_sums(store, address, &found, &read, error))
 		return false;
 	if (read && g_bytes_get_size(read) == 0 &&

@@ -196,9 +196,6 @@ static bool place_stretch(Limiter *limiter, const Object *stretch, GError **erro
 	const StretchPlace place = stretch_place(stretch);
 	bool is_away;
 
-	if (object_table_facts(limiter->table, stretch->id) & FACT_PLACED)
-		return true;
-
 	object_table_add_fact(limiter->table, stretch->id, FACT_PLACED);
 	if (!place_parts(limiter, &place, error))
 		return false;
