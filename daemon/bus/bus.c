@@ -332,11 +332,29 @@ static void tell_all(const BusSignal *signal, void *data)
 		bus_signal_send(signal, system);
 }
 
+static void on_filesystem_changed(ManagedFilesystem *managed, void *data)
+{
+	Bus *bus = data;
+
+	bus_queries_changed(bus->queries, managed_filesystem_view(managed).uuid);
+	bus_signals_changed(bus->signals, managed);
+}
+
+static void on_list_changed(void *data)
+{
+	Bus *bus = data;
+	const BusSignal signal = { BUS_PATH, BUS_SIGNAL_LIST };
+
+	tell_all(&signal, bus);
+	bus_signals_list_changed(bus->signals);
+}
+
 Bus *bus_new(Manager *manager, MainLoop *loop, int socket_fd, const char *socket_path,
 	     GError **error)
 {
 	g_autoptr(Bus) bus = g_new0(Bus, 1);
 	const BusSystemListener on_system = { add_objects, on_system_lost, bus };
+	const ManagerListener on_changed = { on_filesystem_changed, on_list_changed, bus };
 	int failed;
 
 	bus->manager = manager;
@@ -360,6 +378,7 @@ Bus *bus_new(Manager *manager, MainLoop *loop, int socket_fd, const char *socket
 	}
 
 	bus->system = bus_system_new(bus->event, PRIORITY_OWN, &on_system);
+	manager_listen(manager, &on_changed);
 	return g_steal_pointer(&bus);
 }
 
@@ -380,20 +399,6 @@ void bus_free(Bus *bus)
 	g_free(bus->socket_path);
 	sd_event_unref(bus->event);
 	g_free(bus);
-}
-
-void bus_filesystem_changed(Bus *bus, const ManagedFilesystem *managed)
-{
-	bus_queries_changed(bus->queries, managed_filesystem_view(managed).uuid);
-	bus_signals_changed(bus->signals, managed);
-}
-
-void bus_filesystems_changed(Bus *bus)
-{
-	const BusSignal signal = { BUS_PATH, BUS_SIGNAL_LIST };
-
-	tell_all(&signal, bus);
-	bus_signals_list_changed(bus->signals);
 }
 
 int bus_reply_all(sd_bus_message *message, const char *type, const GPtrArray *all,
