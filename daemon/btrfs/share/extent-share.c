@@ -206,10 +206,12 @@ static void enqueue(ExtentSharer *sharer, const Object *target)
 /* The sources of the present plan stay, also if their own turn comes later. */
 static void lock_sources(ExtentSharer *sharer)
 {
-	const GArray *locked = extent_plan_locked(sharer->plan);
+	GHashTableIter iterator;
+	gpointer id;
 
-	for (guint i = 0; i < locked->len; i++)
-		object_table_add_fact(sharer->table, g_array_index(locked, uint32_t, i),
+	g_hash_table_iter_init(&iterator, extent_plan_locked(sharer->plan));
+	while (g_hash_table_iter_next(&iterator, &id, NULL))
+		object_table_add_fact(sharer->table, GPOINTER_TO_UINT(id),
 				      FACT_LOCKED | FACT_SERVED);
 }
 
