@@ -7,7 +7,6 @@
 #include "daemon/btrfs/plan/block-search.h"
 #include "daemon/btrfs/share/extent-share.h"
 #include "daemon/btrfs/share/resume-point.h"
-#include "daemon/context/filesystem.h"
 #include "daemon/match/match.h"
 #include "daemon/match/run-order.h"
 #include "daemon/share/page-cache-drop.h"
@@ -112,16 +111,9 @@ static bool match(ExtentRounds *rounds, FileOpener *opener, Sorter **ret, GError
 }
 
 /*
- * Sources of the first round may be targets of the next one.  Their items in the extent tree have the new
- * references only after a commit.
+ * Try long extents once more, with all extents that have any of their blocks.  Sources so far may be targets now: their
+ * items in the extent tree have the new references only after a commit.
  */
-static bool commit_shared(Pass *pass, uint64_t n_runs, GError **error)
-{
-	return n_runs == 0 || pass->result->shared.runs == 0 || pass->settings->dry_run ||
-	       filesystem_flush(pass->filesystem, error);
-}
-
-/* Try long extents once more, with all extents that have any of their blocks. */
 static bool search_blocks(ExtentRounds *rounds, GError **error)
 {
 	g_autoptr(BlockSearch) search = g_steal_pointer(&rounds->round.search);
@@ -130,7 +122,7 @@ static bool search_blocks(ExtentRounds *rounds, GError **error)
 
 	if (may_share_more(rounds->pass) &&
 	    (!block_search_run(search, runs, error) || !sorter_sort(runs, error) ||
-	     !commit_shared(rounds->pass, sorter_count(runs), error)))
+	     (sorter_count(runs) > 0 && !pass_flush_shared(rounds->pass, error))))
 		return false;
 	rounds->round.sources = block_search_sources(search);
 	if (may_share_more(rounds->pass) && sorter_count(runs) > 0)
