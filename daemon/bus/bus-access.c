@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/bus/bus-access.h"
 
-#include <errno.h>
 #include <unistd.h>
 
 /* AllowUserInteraction of CheckAuthorization. */

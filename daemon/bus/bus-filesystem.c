@@ -392,7 +392,7 @@ static const sd_bus_vtable vtable[] = {
 	TEXT("Refusal", refusal),
 	CHANGING("Paused", "b", is_paused),
 	CHANGING("Asked", "b", is_asked),
-	SD_BUS_PROPERTY("Holds", BUS_HOLDS_TYPE, bus_hold_get_all, 0,
+	SD_BUS_PROPERTY("Holds", "a" BUS_HOLD_TYPE, bus_hold_get_all, 0,
 			SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
 	TEXT("WaitsFor", waits_for),
 	TEXT("WaitReason", wait_reason),

@@ -74,7 +74,7 @@ int bus_hold_take(Bus *bus, sd_bus_message *message, ManagedFilesystem *managed,
 		  sd_bus_error *error);
 
 /* The holders of a filesystem, as a property; @data is its BusFilesystem. */
-#define BUS_HOLDS_TYPE "a(uuts)"
+#define BUS_HOLD_TYPE "(uuts)"
 int bus_hold_get_all(sd_bus *connection, const char *path, const char *interface,
 		     const char *property, sd_bus_message *reply, void *data, sd_bus_error *error);
 

@@ -10,7 +10,6 @@
 #include "kernel-ioctl/call/fd.h"
 
 #include <errno.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>

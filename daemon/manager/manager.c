@@ -11,7 +11,6 @@
 #include "daemon/settings/pass-settings.h"
 
 #include <string.h>
-#include <unistd.h>
 
 struct Manager {
 	/* Set at creation, never changed. */

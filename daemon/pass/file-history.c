@@ -5,7 +5,6 @@
 #include "hashstore/objects/objects.h"
 #include "kernel-ioctl/call/fd.h"
 #include "kernel-ioctl/file/extent-map.h"
-#include "kernel-ioctl/file/file-stat.h"
 
 typedef struct {
 	Pass *pass;

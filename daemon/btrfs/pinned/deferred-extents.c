@@ -142,11 +142,6 @@ void deferred_extents_intend(DeferredExtents *deferred, const Object *extent)
 	deferred->is_noted = false;
 }
 
-bool deferred_extents_is_noted(const DeferredExtents *deferred)
-{
-	return deferred->is_noted;
-}
-
 void deferred_extents_end_intent(DeferredExtents *deferred, const Object *extent)
 {
 	for (guint i = 0; i < deferred->intended->len; i++)

@@ -35,9 +35,6 @@ bool deferred_extents_put(DeferredExtents *deferred, const Object *extent, const
 /* @extent is about to be shared away.  Nothing may be shared before deferred_extents_note(). */
 void deferred_extents_intend(DeferredExtents *deferred, const Object *extent);
 
-/* Whether deferred_extents_note() has nothing to do. */
-bool deferred_extents_is_noted(const DeferredExtents *deferred);
-
 /* Write and commit the intents, if they are not written. */
 bool deferred_extents_note(DeferredExtents *deferred, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 

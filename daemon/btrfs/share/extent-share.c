@@ -13,7 +13,6 @@
 #include "daemon/btrfs/share/step-batch.h"
 #include "daemon/btrfs/share/target-runs.h"
 #include "daemon/share/dedupe-failure.h"
-#include "hashstore/objects/open-extents.h"
 
 /* The outcome of one step. */
 typedef enum {
