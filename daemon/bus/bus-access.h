@@ -25,6 +25,7 @@ typedef struct BusAccess BusAccess;
 #define BUS_QUESTIONS_OF_USER_MAX 8
 
 typedef enum {
+	ACCESS_TOTALS,  /* without the names of files: anyone */
 	ACCESS_INSPECT, /* the names of files: org.dedupd1.inspect */
 	ACCESS_CONTROL, /* change something: org.dedupd1.control */
 } AccessLevel;

@@ -96,18 +96,25 @@ static void show(BusFilesystem *shown, Bus *bus, ManagedFilesystem *managed, boo
 	show_last(shown, &view, may_inspect);
 }
 
+/* The filesystem of the object at @path; NULL: none. */
+static ManagedFilesystem *managed_at(const Bus *bus, const char *path)
+{
+	g_autofree char *uuid = NULL;
+
+	if (!g_str_has_prefix(path, BUS_FILESYSTEM_PREFIX "/"))
+		return NULL;
+
+	uuid = g_strdelimit(g_strdup(path + strlen(BUS_FILESYSTEM_PREFIX "/")), "_", '-');
+	return manager_find_uuid(bus_manager(bus), uuid);
+}
+
 int bus_filesystem_find(sd_bus *connection, const char *path, const char *interface, void *data,
 			void **ret_found, sd_bus_error *error)
 {
 	Bus *bus = data;
 	BusCaller caller = bus_caller(bus, connection);
-	g_autofree char *uuid = NULL;
-	ManagedFilesystem *managed;
+	ManagedFilesystem *managed = managed_at(bus, path);
 
-	if (!g_str_has_prefix(path, BUS_FILESYSTEM_PREFIX "/"))
-		return 0;
-	uuid = g_strdelimit(g_strdup(path + strlen(BUS_FILESYSTEM_PREFIX "/")), "_", '-');
-	managed = manager_find_uuid(bus_manager(bus), uuid);
 	if (!managed)
 		return 0;
 
@@ -131,44 +138,19 @@ int bus_filesystem_list(sd_bus *connection, const char *prefix, void *data, char
 	return 0;
 }
 
-/* The filesystem of the message; it may be gone since the message came. */
-static ManagedFilesystem *managed_of(Bus *bus, sd_bus_message *message, sd_bus_error *error)
+/* Reply that the method was done. */
+static int done(const Bus *bus, sd_bus_message *message)
 {
-	void *found;
-
-	if (bus_filesystem_find(NULL, sd_bus_message_get_path(message), NULL, bus, &found, error) >
-	    0)
-		return ((BusFilesystem *)found)->managed;
-
-	sd_bus_error_set(error, BUS_ERROR_UNKNOWN, "the filesystem is gone");
-	return NULL;
-}
-
-/* Reply with success, or with @failure. */
-static int reply(Bus *bus, sd_bus_message *message, const GError *failure, sd_bus_error *error)
-{
-	if (failure) {
-		/* It may name a path of any bytes, but strings of the bus are UTF-8. */
-		g_autofree char *text = g_utf8_make_valid(failure->message, -1);
-
-		return sd_bus_error_set(error, BUS_ERROR_UNSUITABLE, text);
-	}
-
 	manager_look(bus_manager(bus));
 	return sd_bus_reply_method_return(message, "");
 }
 
-static int do_start(sd_bus_message *message, void *bus, sd_bus_error *error)
+static int start(Bus *bus, sd_bus_message *message, ManagedFilesystem *managed, sd_bus_error *error)
 {
-	ManagedFilesystem *managed = managed_of(bus, message, error);
 	g_autoptr(GError) failure = NULL;
 
-	if (!managed)
-		return -ENOENT;
-	if (!managed_filesystem_start(managed, &failure))
-		return reply(bus, message, failure, error);
-
-	return reply(bus, message, NULL, error);
+	return managed_filesystem_start(managed, &failure) ? done(bus, message)
+							   : bus_reply_failure(message, failure);
 }
 
 /* Paths are bytes, but strings of the bus are UTF-8. */
@@ -209,17 +191,13 @@ static void answer_run(const GError *failure, void *data)
 	sd_bus_message_unref(message);
 }
 
-static int do_run(sd_bus_message *message, void *bus, sd_bus_error *error)
+static int run(Bus *bus, sd_bus_message *message, ManagedFilesystem *managed, sd_bus_error *error)
 {
-	ManagedFilesystem *managed = managed_of(bus, message, error);
 	char *none[] = { NULL };
 	g_auto(GStrv) paths = NULL;
 	g_auto(GStrv) wishes = NULL;
-	int failed;
+	int failed = read_paths(message, &paths);
 
-	if (!managed)
-		return -ENOENT;
-	failed = read_paths(message, &paths);
 	if (failed >= 0)
 		failed = sd_bus_message_read_strv(message, &wishes);
 	if (failed < 0)
@@ -231,84 +209,55 @@ static int do_run(sd_bus_message *message, void *bus, sd_bus_error *error)
 	return 1;
 }
 
-static int do_stop(sd_bus_message *message, void *bus, sd_bus_error *error)
+static int stop(Bus *bus, sd_bus_message *message, ManagedFilesystem *managed, sd_bus_error *error)
 {
-	ManagedFilesystem *managed = managed_of(bus, message, error);
-
-	if (!managed)
-		return -ENOENT;
-
 	managed_filesystem_end(managed, END_FOR_STOP);
-	return reply(bus, message, NULL, error);
+	return done(bus, message);
 }
 
-static int do_pause(sd_bus_message *message, void *bus, sd_bus_error *error)
+static int pause_until_resumed(Bus *bus, sd_bus_message *message, ManagedFilesystem *managed,
+			       sd_bus_error *error)
 {
-	ManagedFilesystem *managed = managed_of(bus, message, error);
-
-	if (!managed)
-		return -ENOENT;
-
 	managed_filesystem_pause(managed, 0);
-	return reply(bus, message, NULL, error);
+	return done(bus, message);
 }
 
-static int do_pause_for(sd_bus_message *message, void *bus, sd_bus_error *error)
+static int pause_for(Bus *bus, sd_bus_message *message, ManagedFilesystem *managed,
+		     sd_bus_error *error)
 {
-	ManagedFilesystem *managed = managed_of(bus, message, error);
 	uint64_t usec;
-	int failed;
+	int failed = sd_bus_message_read(message, "t", &usec);
 
-	if (!managed)
-		return -ENOENT;
-	failed = sd_bus_message_read(message, "t", &usec);
 	if (failed < 0)
 		return failed;
 	if (usec == 0)
 		return sd_bus_error_set(error, BUS_ERROR_UNSUITABLE, "the pause has no length");
 
 	managed_filesystem_pause(managed, usec);
-	return reply(bus, message, NULL, error);
+	return done(bus, message);
 }
 
-static int do_resume(sd_bus_message *message, void *bus, sd_bus_error *error)
+static int resume(Bus *bus, sd_bus_message *message, ManagedFilesystem *managed,
+		  sd_bus_error *error)
 {
-	ManagedFilesystem *managed = managed_of(bus, message, error);
-
-	if (!managed)
-		return -ENOENT;
-
 	managed_filesystem_resume(managed);
-	return reply(bus, message, NULL, error);
+	return done(bus, message);
 }
 
-static int do_hold(sd_bus_message *message, void *bus, sd_bus_error *error)
+static int forget(Bus *bus, sd_bus_message *message, ManagedFilesystem *managed,
+		  sd_bus_error *error)
 {
-	ManagedFilesystem *managed = managed_of(bus, message, error);
-
-	return managed ? bus_hold_take(bus, message, managed, error) : -ENOENT;
-}
-
-static int do_forget(sd_bus_message *message, void *bus, sd_bus_error *error)
-{
-	ManagedFilesystem *managed = managed_of(bus, message, error);
 	g_autoptr(GError) failure = NULL;
 
-	if (!managed)
-		return -ENOENT;
-	if (!managed_filesystem_forget(managed, &failure))
-		return reply(bus, message, failure, error);
-
-	return reply(bus, message, NULL, error);
+	return managed_filesystem_forget(managed, &failure) ? done(bus, message)
+							    : bus_reply_failure(message, failure);
 }
 
-static int do_get_report(sd_bus_message *message, void *bus, sd_bus_error *error)
+static int get_report(Bus *bus, sd_bus_message *message, ManagedFilesystem *managed,
+		      sd_bus_error *error)
 {
-	ManagedFilesystem *managed = managed_of(bus, message, error);
 	g_auto(Fd) fd = -1;
 
-	if (!managed)
-		return -ENOENT;
 	if (managed_filesystem_report_fd(managed) < 0)
 		return sd_bus_error_set(error, BUS_ERROR_UNSUITABLE,
 					"no pass has ended since the service began");
@@ -318,16 +267,17 @@ static int do_get_report(sd_bus_message *message, void *bus, sd_bus_error *error
 }
 
 /* Have a thread read the answer from the store, and reply. */
-static int ask_store(sd_bus_message *message, Bus *bus, StoreQueryKind kind, sd_bus_error *error)
+static int ask_store(Bus *bus, sd_bus_message *message, const ManagedFilesystem *managed,
+		     StoreQueryKind kind, sd_bus_error *error)
 {
-	ManagedFilesystem *managed = managed_of(bus, message, error);
 	BusCaller caller = bus_caller(bus, sd_bus_message_get_bus(message));
-	BusQuery query = { .kind = kind, .is_trusted = bus_access_is_trusted(&caller) };
+	BusQuery query = {
+		.directory = managed_filesystem_state_directory(managed),
+		.uuid = managed_filesystem_view(managed).uuid,
+		.kind = kind,
+		.is_trusted = bus_access_is_trusted(&caller),
+	};
 
-	if (!managed)
-		return -ENOENT;
-	query.directory = managed_filesystem_state_directory(managed);
-	query.uuid = managed_filesystem_view(managed).uuid;
 	if (!query.directory)
 		return sd_bus_error_set(error, BUS_ERROR_UNSUITABLE,
 					"the filesystem is not enabled");
@@ -335,46 +285,75 @@ static int ask_store(sd_bus_message *message, Bus *bus, StoreQueryKind kind, sd_
 	return bus_queries_ask(bus_queries(bus), message, &query, error);
 }
 
-static int do_get_skipped(sd_bus_message *message, void *bus, sd_bus_error *error)
+static int get_history(Bus *bus, sd_bus_message *message, ManagedFilesystem *managed,
+		       sd_bus_error *error)
 {
-	return ask_store(message, bus, STORE_QUERY_SKIPPED, error);
+	return ask_store(bus, message, managed, STORE_QUERY_HISTORY, error);
 }
 
-static int controlled(sd_bus_message *message, BusFilesystem *shown, AccessLevel level,
-		      BusAction action, sd_bus_error *error)
+static int get_skipped(Bus *bus, sd_bus_message *message, ManagedFilesystem *managed,
+		       sd_bus_error *error)
 {
-	BusCaller caller = bus_caller(shown->bus, sd_bus_message_get_bus(message));
-
-	return bus_access_run(bus_access(shown->bus), &caller, message, level, action, error);
+	return ask_store(bus, message, managed, STORE_QUERY_SKIPPED, error);
 }
 
-/* Define the handler on_NAME(): do_NAME(), if the caller may. */
-#define CONTROLLED(name, level)                                                                    \
-	static int on_##name(sd_bus_message *message, void *data, sd_bus_error *error)             \
-	{                                                                                          \
-		return controlled(message, data, level, do_##name, error);                         \
-	}
-
-CONTROLLED(start, ACCESS_CONTROL)
-CONTROLLED(run, ACCESS_CONTROL)
-CONTROLLED(stop, ACCESS_CONTROL)
-CONTROLLED(pause, ACCESS_CONTROL)
-CONTROLLED(pause_for, ACCESS_CONTROL)
-CONTROLLED(resume, ACCESS_CONTROL)
-CONTROLLED(hold, ACCESS_CONTROL)
-CONTROLLED(forget, ACCESS_CONTROL)
-CONTROLLED(get_report, ACCESS_INSPECT)
-CONTROLLED(get_skipped, ACCESS_INSPECT)
-
-/* Anyone may know totals, which have no names of files. */
-static int on_get_skipped_totals(sd_bus_message *message, void *data, sd_bus_error *error)
+static int get_skipped_totals(Bus *bus, sd_bus_message *message, ManagedFilesystem *managed,
+			      sd_bus_error *error)
 {
-	return ask_store(message, ((BusFilesystem *)data)->bus, STORE_QUERY_SKIPPED_TOTALS, error);
+	return ask_store(bus, message, managed, STORE_QUERY_SKIPPED_TOTALS, error);
 }
 
-static int on_get_history(sd_bus_message *message, void *data, sd_bus_error *error)
+/* A method of the interface: who may call it, and what it does. */
+typedef struct {
+	const char *name;
+	AccessLevel level;
+	int (*act)(Bus *bus, sd_bus_message *message, ManagedFilesystem *managed,
+		   sd_bus_error *error);
+} Method;
+
+static const Method methods[] = {
+	{ "Start", ACCESS_CONTROL, start },
+	{ "Run", ACCESS_CONTROL, run },
+	{ "Stop", ACCESS_CONTROL, stop },
+	{ "Pause", ACCESS_CONTROL, pause_until_resumed },
+	{ "PauseFor", ACCESS_CONTROL, pause_for },
+	{ "Resume", ACCESS_CONTROL, resume },
+	{ "Hold", ACCESS_CONTROL, bus_hold_take },
+	{ "Forget", ACCESS_CONTROL, forget },
+	{ "GetReport", ACCESS_INSPECT, get_report },
+	{ "GetHistory", ACCESS_TOTALS, get_history },
+	{ "GetSkipped", ACCESS_INSPECT, get_skipped },
+	{ "GetSkippedTotals", ACCESS_TOTALS, get_skipped_totals },
+};
+
+/* sd-bus passes on methods of the vtable alone. */
+static const Method *method_of(sd_bus_message *message)
 {
-	return ask_store(message, ((BusFilesystem *)data)->bus, STORE_QUERY_HISTORY, error);
+	const char *name = sd_bus_message_get_member(message);
+
+	for (size_t i = 0; i < G_N_ELEMENTS(methods); i++)
+		if (strcmp(methods[i].name, name) == 0)
+			return &methods[i];
+
+	g_assert_not_reached();
+}
+
+static int act(sd_bus_message *message, void *bus, sd_bus_error *error)
+{
+	ManagedFilesystem *managed = managed_at(bus, sd_bus_message_get_path(message));
+
+	/* It may be gone since the message came. */
+	if (!managed)
+		return sd_bus_error_set(error, BUS_ERROR_UNKNOWN, "the filesystem is gone");
+
+	return method_of(message)->act(bus, message, managed, error);
+}
+
+static int on_method(sd_bus_message *message, void *data, sd_bus_error *error)
+{
+	const BusFilesystem *shown = data;
+
+	return bus_authorize(shown->bus, message, method_of(message)->level, act, error);
 }
 
 char *bus_text(const char *raw)
@@ -401,8 +380,8 @@ static int get_text(sd_bus *connection, const char *path, const char *interface,
 #define CHANGING(name, type, member)                                                               \
 	SD_BUS_PROPERTY(name, type, NULL, offsetof(BusFilesystem, member),                         \
 			SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE)
-#define METHOD(name, results, handler)                                                             \
-	SD_BUS_METHOD(name, "", results, handler, SD_BUS_VTABLE_UNPRIVILEGED)
+#define METHOD(name, results)                                                                      \
+	SD_BUS_METHOD(name, "", results, on_method, SD_BUS_VTABLE_UNPRIVILEGED)
 
 static const sd_bus_vtable vtable[] = {
 	SD_BUS_VTABLE_START(0),
@@ -413,7 +392,7 @@ static const sd_bus_vtable vtable[] = {
 	TEXT("Refusal", refusal),
 	CHANGING("Paused", "b", is_paused),
 	CHANGING("Asked", "b", is_asked),
-	SD_BUS_PROPERTY("Holds", BUS_HOLDS_TYPE, bus_hold_get_all, 0,
+	SD_BUS_PROPERTY("Holds", "a" BUS_HOLD_TYPE, bus_hold_get_all, 0,
 			SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE),
 	TEXT("WaitsFor", waits_for),
 	TEXT("WaitReason", wait_reason),
@@ -439,21 +418,21 @@ static const sd_bus_vtable vtable[] = {
 	CHANGING("StageBytes", "t", stage_bytes),
 	CHANGING("StageTotalBytes", "t", stage_total_bytes),
 	CHANGING("PassFreedBytes", "t", pass_freed_bytes),
-	METHOD("Start", "", on_start),
+	METHOD("Start", ""),
 	SD_BUS_METHOD_WITH_ARGS("Run", SD_BUS_ARGS("aay", paths, "as", wishes), SD_BUS_NO_RESULT,
-				on_run, SD_BUS_VTABLE_UNPRIVILEGED),
-	METHOD("Stop", "", on_stop),
-	METHOD("Pause", "", on_pause),
-	SD_BUS_METHOD_WITH_ARGS("PauseFor", SD_BUS_ARGS("t", usec), SD_BUS_NO_RESULT, on_pause_for,
+				on_method, SD_BUS_VTABLE_UNPRIVILEGED),
+	METHOD("Stop", ""),
+	METHOD("Pause", ""),
+	SD_BUS_METHOD_WITH_ARGS("PauseFor", SD_BUS_ARGS("t", usec), SD_BUS_NO_RESULT, on_method,
 				SD_BUS_VTABLE_UNPRIVILEGED),
-	METHOD("Resume", "", on_resume),
-	SD_BUS_METHOD_WITH_ARGS("Hold", SD_BUS_ARGS("s", why), SD_BUS_RESULT("h", lease), on_hold,
+	METHOD("Resume", ""),
+	SD_BUS_METHOD_WITH_ARGS("Hold", SD_BUS_ARGS("s", why), SD_BUS_RESULT("h", lease), on_method,
 				SD_BUS_VTABLE_UNPRIVILEGED),
-	METHOD("Forget", "", on_forget),
-	METHOD("GetReport", "h", on_get_report),
-	METHOD("GetHistory", "h", on_get_history),
-	METHOD("GetSkipped", "h", on_get_skipped),
-	METHOD("GetSkippedTotals", "h", on_get_skipped_totals),
+	METHOD("Forget", ""),
+	METHOD("GetReport", "h"),
+	METHOD("GetHistory", "h"),
+	METHOD("GetSkipped", "h"),
+	METHOD("GetSkippedTotals", "h"),
 	SD_BUS_VTABLE_END,
 };
 

@@ -48,12 +48,12 @@ int bus_hold_get_all(sd_bus *connection, const char *path, const char *interface
 	const BusFilesystem *shown = data;
 	const ManagedHolds *holds = managed_filesystem_holds(shown->managed);
 	size_t n = managed_holds_count(holds);
-	int failed = sd_bus_message_open_container(reply, 'a', "(uuts)");
+	int failed = sd_bus_message_open_container(reply, 'a', BUS_HOLD_TYPE);
 
 	for (size_t i = 0; i < n && failed >= 0; i++) {
 		ManagedHold hold = managed_holds_get(holds, i);
 
-		failed = sd_bus_message_append(reply, "(uuts)", (uint32_t)hold.uid,
+		failed = sd_bus_message_append(reply, BUS_HOLD_TYPE, (uint32_t)hold.uid,
 					       (uint32_t)hold.pid, (uint64_t)hold.since_usec,
 					       shown->may_inspect ? hold.why : "");
 	}

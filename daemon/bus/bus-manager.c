@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "daemon/bus/bus-disks.h"
 #include "daemon/bus/bus-objects.h"
 #include "daemon/manager/manager.h"
 #include "daemon/report/journal.h"
@@ -49,6 +48,50 @@ static int on_find(sd_bus_message *message, void *data, sd_bus_error *error)
 	return sd_bus_reply_method_return(message, "o", path);
 }
 
+#define DISK_TYPE "(sttbbbt)"
+
+static int append_disk(sd_bus_message *reply, const void *one)
+{
+	const DiskView *disk = one;
+
+	return sd_bus_message_append(reply, DISK_TYPE, disk->name, disk->rules.limits.bytes,
+				     disk->rules.limits.requests, disk->rules.is_set,
+				     disk->rules.makes_way, disk->rules.is_rotating,
+				     disk->charged_bytes);
+}
+
+static int on_list_disks(sd_bus_message *message, void *bus, sd_bus_error *error)
+{
+	g_autoptr(GPtrArray) all = disk_table_views(manager_disks(bus_manager(bus)));
+
+	return bus_reply_all(message, DISK_TYPE, all, append_disk);
+}
+
+static int do_set_budget(sd_bus_message *message, void *bus, sd_bus_error *error)
+{
+	DiskTable *disks = manager_disks(bus_manager(bus));
+	DiskLimits limits;
+	const char *name;
+	int failed = sd_bus_message_read(message, "stt", &name, &limits.bytes, &limits.requests);
+
+	if (failed < 0)
+		return failed;
+	if (!disk_table_set_limits(disks, name, &limits))
+		return sd_bus_error_setf(error, BUS_ERROR_UNKNOWN_DISK,
+					 "%s is no disk of a filesystem that is looked after",
+					 name);
+
+	g_message("the budget of %s is %" G_GUINT64_FORMAT " bytes and %" G_GUINT64_FORMAT
+		  " requests per second (0: no limit)",
+		  name, limits.bytes, limits.requests);
+	return sd_bus_reply_method_return(message, "");
+}
+
+static int on_set_budget(sd_bus_message *message, void *bus, sd_bus_error *error)
+{
+	return bus_authorize(bus, message, ACCESS_CONTROL, do_set_budget, error);
+}
+
 static int do_reload(sd_bus_message *message, void *data, sd_bus_error *error)
 {
 	g_autoptr(GError) failure = NULL;
@@ -64,9 +107,7 @@ static int do_reload(sd_bus_message *message, void *data, sd_bus_error *error)
 
 static int on_reload(sd_bus_message *message, void *data, sd_bus_error *error)
 {
-	BusCaller caller = bus_caller(data, sd_bus_message_get_bus(message));
-
-	return bus_access_run(bus_access(data), &caller, message, ACCESS_CONTROL, do_reload, error);
+	return bus_authorize(data, message, ACCESS_CONTROL, do_reload, error);
 }
 
 static const sd_bus_vtable vtable[] = {
@@ -78,9 +119,9 @@ static const sd_bus_vtable vtable[] = {
 	SD_BUS_METHOD_WITH_ARGS("FindFilesystem", SD_BUS_ARGS("s", name), SD_BUS_RESULT("o", path),
 				on_find, SD_BUS_VTABLE_UNPRIVILEGED),
 	SD_BUS_METHOD_WITH_ARGS("ListDisks", SD_BUS_NO_ARGS, SD_BUS_RESULT("a(sttbbbt)", disks),
-				bus_disks_list, SD_BUS_VTABLE_UNPRIVILEGED),
+				on_list_disks, SD_BUS_VTABLE_UNPRIVILEGED),
 	SD_BUS_METHOD_WITH_ARGS("SetBudget", SD_BUS_ARGS("s", disk, "t", bytes, "t", requests),
-				SD_BUS_NO_RESULT, bus_disks_set_budget, SD_BUS_VTABLE_UNPRIVILEGED),
+				SD_BUS_NO_RESULT, on_set_budget, SD_BUS_VTABLE_UNPRIVILEGED),
 	SD_BUS_METHOD_WITH_ARGS("Reload", SD_BUS_NO_ARGS, SD_BUS_NO_RESULT, on_reload,
 				SD_BUS_VTABLE_UNPRIVILEGED),
 	SD_BUS_SIGNAL("FilesystemsChanged", "", 0),

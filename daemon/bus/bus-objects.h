@@ -29,6 +29,11 @@ typedef struct BusFilesystem {
 
 /* The sender on the connection. */
 BusCaller bus_caller(const Bus *bus, const sd_bus *connection);
+
+/* Do @action if the sender of @message may, now or later; see bus_access_run(). */
+int bus_authorize(const Bus *bus, sd_bus_message *message, AccessLevel level, BusAction action,
+		  sd_bus_error *error);
+
 BusAccess *bus_access(const Bus *bus);
 BusQueries *bus_queries(const Bus *bus);
 Manager *bus_manager(const Bus *bus);
@@ -43,9 +48,9 @@ int bus_reply_all(sd_bus_message *message, const char *type, const GPtrArray *al
 
 /*
  * Reply to @message with @failure.  FILESYSTEM_ERROR_IN_USE has an error of its own on the bus; all others are
- * BUS_ERROR_UNSUITABLE.  If the connection is closed by now, nothing is sent.
+ * BUS_ERROR_UNSUITABLE.  If the connection is closed by now, nothing is sent.  Returns like a method handler of sd-bus.
  */
-void bus_reply_failure(sd_bus_message *message, const GError *failure);
+int bus_reply_failure(sd_bus_message *message, const GError *failure);
 
 /*
  * @raw as a string of the bus, which must be UTF-8: other bytes are escaped like names of files.  To be freed with
@@ -69,7 +74,7 @@ int bus_hold_take(Bus *bus, sd_bus_message *message, ManagedFilesystem *managed,
 		  sd_bus_error *error);
 
 /* The holders of a filesystem, as a property; @data is its BusFilesystem. */
-#define BUS_HOLDS_TYPE "a(uuts)"
+#define BUS_HOLD_TYPE "(uuts)"
 int bus_hold_get_all(sd_bus *connection, const char *path, const char *interface,
 		     const char *property, sd_bus_message *reply, void *data, sd_bus_error *error);
 

@@ -58,9 +58,10 @@ static void leave(BusSystem *system)
 	sd_bus_close_unref(connection);
 }
 
-/* If there was a bus, try again later. */
-static void try_later(BusSystem *system)
+/* Leave the bus; if the service had its name there, try again later. */
+static void leave_for_now(BusSystem *system)
 {
+	leave(system);
 	if (!system->had_name)
 		return;
 
@@ -76,8 +77,7 @@ static int on_gone(sd_bus_message *message, void *data, sd_bus_error *error)
 	/* Not again for each try that fails. */
 	if (system->had_name && system->retry_usec == BUS_SYSTEM_RETRY_USEC_MIN)
 		g_message("the system bus is gone; it is joined again when it is back");
-	leave(system);
-	try_later(system);
+	leave_for_now(system);
 	return 0;
 }
 
@@ -97,8 +97,7 @@ static int on_name(sd_bus_message *reply, void *data, sd_bus_error *error)
 
 	if (!is_owner(reply)) {
 		g_debug("the system bus does not give us our name");
-		leave(system);
-		try_later(system);
+		leave_for_now(system);
 		return 0;
 	}
 
@@ -143,8 +142,7 @@ static void try_to_join(BusSystem *system)
 		return;
 
 	g_debug("no system bus: %s", g_strerror(-failed));
-	leave(system);
-	try_later(system);
+	leave_for_now(system);
 }
 
 static int on_retry(sd_event_source *source, uint64_t usec, void *data)

@@ -10,7 +10,6 @@
 #include "kernel-ioctl/call/fd.h"
 
 #include <errno.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -332,11 +331,29 @@ static void tell_all(const BusSignal *signal, void *data)
 		bus_signal_send(signal, system);
 }
 
+static void on_filesystem_changed(ManagedFilesystem *managed, void *data)
+{
+	Bus *bus = data;
+
+	bus_queries_changed(bus->queries, managed_filesystem_view(managed).uuid);
+	bus_signals_changed(bus->signals, managed);
+}
+
+static void on_list_changed(void *data)
+{
+	Bus *bus = data;
+	const BusSignal signal = { BUS_PATH, BUS_SIGNAL_LIST };
+
+	tell_all(&signal, bus);
+	bus_signals_list_changed(bus->signals);
+}
+
 Bus *bus_new(Manager *manager, MainLoop *loop, int socket_fd, const char *socket_path,
 	     GError **error)
 {
 	g_autoptr(Bus) bus = g_new0(Bus, 1);
 	const BusSystemListener on_system = { add_objects, on_system_lost, bus };
+	const ManagerListener on_changed = { on_filesystem_changed, on_list_changed, bus };
 	int failed;
 
 	bus->manager = manager;
@@ -360,6 +377,7 @@ Bus *bus_new(Manager *manager, MainLoop *loop, int socket_fd, const char *socket
 	}
 
 	bus->system = bus_system_new(bus->event, PRIORITY_OWN, &on_system);
+	manager_listen(manager, &on_changed);
 	return g_steal_pointer(&bus);
 }
 
@@ -382,20 +400,6 @@ void bus_free(Bus *bus)
 	g_free(bus);
 }
 
-void bus_filesystem_changed(Bus *bus, const ManagedFilesystem *managed)
-{
-	bus_queries_changed(bus->queries, managed_filesystem_view(managed).uuid);
-	bus_signals_changed(bus->signals, managed);
-}
-
-void bus_filesystems_changed(Bus *bus)
-{
-	const BusSignal signal = { BUS_PATH, BUS_SIGNAL_LIST };
-
-	tell_all(&signal, bus);
-	bus_signals_list_changed(bus->signals);
-}
-
 int bus_reply_all(sd_bus_message *message, const char *type, const GPtrArray *all,
 		  int (*append)(sd_bus_message *reply, const void *one))
 {
@@ -415,14 +419,14 @@ int bus_reply_all(sd_bus_message *message, const char *type, const GPtrArray *al
 	return failed;
 }
 
-void bus_reply_failure(sd_bus_message *message, const GError *failure)
+int bus_reply_failure(sd_bus_message *message, const GError *failure)
 {
 	/* It may name a path of any bytes, but strings of the bus are UTF-8. */
 	g_autofree char *text = g_utf8_make_valid(failure->message, -1);
 	bool is_in_use = g_error_matches(failure, FILESYSTEM_ERROR, FILESYSTEM_ERROR_IN_USE);
 
-	sd_bus_reply_method_errorf(message, is_in_use ? BUS_ERROR_IN_USE : BUS_ERROR_UNSUITABLE,
-				   "%s", text);
+	return sd_bus_reply_method_errorf(
+		message, is_in_use ? BUS_ERROR_IN_USE : BUS_ERROR_UNSUITABLE, "%s", text);
 }
 
 char *bus_filesystem_path(const char *uuid)
@@ -442,6 +446,14 @@ BusCaller bus_caller(const Bus *bus, const sd_bus *connection)
 	}
 
 	return (BusCaller){ false, 0, 0 };
+}
+
+int bus_authorize(const Bus *bus, sd_bus_message *message, AccessLevel level, BusAction action,
+		  sd_bus_error *error)
+{
+	BusCaller caller = bus_caller(bus, sd_bus_message_get_bus(message));
+
+	return bus_access_run(bus->access, &caller, message, level, action, error);
 }
 
 BusAccess *bus_access(const Bus *bus)

@@ -33,18 +33,14 @@ typedef struct Manager Manager;
 /*
  * @socket_fd listens already, for instance if systemd made it.  -1: make @socket_path, and replace a socket that
  * nobody listens on.  Without a system bus, only the socket serves.
+ *
+ * From then on the bus is the listener of @manager, and signals what changes.  While a pass runs, it signals the
+ * progress once a second.
  */
 Bus *bus_new(Manager *manager, MainLoop *loop, int socket_fd, const char *socket_path,
 	     GError **error);
+
+/* Call manager_end() before, so that the bus hears of no more changes. */
 void bus_free(Bus *bus);
-
-/*
- * Signal that properties of the filesystem changed; soon, so that many changes make one signal.  While a pass runs,
- * the bus itself signals the progress once a second.
- */
-void bus_filesystem_changed(Bus *bus, const ManagedFilesystem *managed);
-
-/* Signal that filesystems came or went. */
-void bus_filesystems_changed(Bus *bus);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Bus, bus_free)

@@ -14,11 +14,3 @@ void bus_free(Bus *bus)
 {
 	g_free(bus);
 }
-
-void bus_filesystem_changed(Bus *bus, const ManagedFilesystem *managed)
-{
-}
-
-void bus_filesystems_changed(Bus *bus)
-{
-}

@@ -15,8 +15,6 @@ typedef enum {
 	STORE_QUERY_SKIPPED_TOTALS, /* the same without names */
 } StoreQueryKind;
 
-#define STORE_QUERY_KINDS (STORE_QUERY_SKIPPED_TOTALS + 1)
-
 /* Limit of the passes reported. */
 #define STORE_QUERY_PASSES_MAX 1000
 

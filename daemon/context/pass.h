@@ -34,7 +34,7 @@ typedef struct {
 	RemainderAccount remainders;
 	bool snapshots_rotate; /* read-only ones were deleted since an earlier pass */
 	uint64_t n_revived;    /* extents that were deferred, and are referenced again */
-	uint64_t n_turned;     /* extents that are to be planned for once more */
+	uint64_t n_replanned;  /* extents that are to be planned for once more */
 } BtrfsPass;
 
 /* State of a pass over an XFS filesystem only. */

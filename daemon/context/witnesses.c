@@ -125,9 +125,7 @@ void witnesses_add(Witnesses *witnesses, const Witness *witness)
 	g_array_append_val(witnesses->latest, *witness);
 }
 
-bool witnesses_filter(Witnesses *witnesses,
-		      bool (*keep)(Witness *witness, void *data, bool *ret, GError **error),
-		      void *data, GError **error)
+bool witnesses_filter(Witnesses *witnesses, WitnessKeep keep, void *data, GError **error)
 {
 	GArray *arrays[] = { witnesses->old, witnesses->latest };
 
@@ -163,4 +161,20 @@ void witness_sample_add(WitnessSample *sample, uint64_t subvolume, uint64_t inod
 size_t witness_sample_count(const WitnessSample *sample)
 {
 	return MIN(sample->n_added, WITNESS_SAMPLE);
+}
+
+bool witnesses_add_sample(Witnesses *witnesses, const WitnessSample *sample, WitnessKeep keep,
+			  void *data, GError **error)
+{
+	for (size_t i = 0; i < witness_sample_count(sample); i++) {
+		Witness one = sample->places[i];
+		bool is_kept;
+
+		if (!keep(&one, data, &is_kept, error))
+			return false;
+		if (is_kept)
+			witnesses_add(witnesses, &one);
+	}
+
+	return true;
 }

@@ -48,10 +48,12 @@ Witness *witnesses_at(const Witnesses *witnesses, size_t i);
 /* Add one that is younger than all others, unless there is one of the same place. */
 void witnesses_add(Witnesses *witnesses, const Witness *witness);
 
-/* Keep those for which @keep says true; it may change their values.  False: it failed. */
-bool witnesses_filter(Witnesses *witnesses,
-		      bool (*keep)(Witness *witness, void *data, bool *ret, GError **error),
-		      void *data, GError **error) G_GNUC_WARN_UNUSED_RESULT;
+/* Whether to keep the witness, *ret, with the values that it may change.  False: this failed. */
+typedef bool (*WitnessKeep)(Witness *witness, void *data, bool *ret, GError **error);
+
+/* Keep those for which @keep says true.  False: it failed. */
+bool witnesses_filter(Witnesses *witnesses, WitnessKeep keep, void *data, GError **error)
+	G_GNUC_WARN_UNUSED_RESULT;
 
 /* WitnessSample - places, chosen at random from all that are added. */
 #define WITNESS_SAMPLE 16
@@ -63,5 +65,9 @@ typedef struct {
 
 void witness_sample_add(WitnessSample *sample, uint64_t subvolume, uint64_t inode, uint64_t offset);
 size_t witness_sample_count(const WitnessSample *sample);
+
+/* Add the places of @sample for which @keep says true, with the values that it gives them.  False: it failed. */
+bool witnesses_add_sample(Witnesses *witnesses, const WitnessSample *sample, WitnessKeep keep,
+			  void *data, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Witnesses, witnesses_free)

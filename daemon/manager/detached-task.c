@@ -96,13 +96,11 @@ DetachedTask *detached_task_new(MainLoop *loop, const DetachedTaskKind *kind, vo
 	task->work->finished = receiver_ref(task->finished);
 	failed = sd_event_add_time_relative(loop->event, &task->too_late, CLOCK_MONOTONIC,
 					    kind->patience_usec, 0, on_too_late, task);
-	if (failed < 0) {
-		g_set_error(error, G_FILE_ERROR, g_file_error_from_errno(-failed),
-			    "cannot wait for a thread: %s", g_strerror(-failed));
-		return NULL;
-	}
-
-	return start_thread(task->work, error) ? g_steal_pointer(&task) : NULL;
+	if (failed < 0)
+		main_loop_failed(failed, "wait for a thread", error);
+	else if (start_thread(task->work, error))
+		return g_steal_pointer(&task);
+	return NULL;
 }
 
 void detached_task_set_listener(DetachedTask *task, const DetachedTaskListener *listener)

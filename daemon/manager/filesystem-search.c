@@ -36,7 +36,7 @@ static void uncount_thread(SearchPurpose purpose)
 		atomic_fetch_sub(&n_threads, 1);
 }
 
-static void quest_free(void *data)
+static void search_work_free(void *data)
 {
 	SearchWork *work = data;
 
@@ -57,7 +57,7 @@ static void search_work(void *data)
 static const DetachedTaskKind search_kind = {
 	.thread_name = "search",
 	.work = search_work,
-	.free_work_data = quest_free,
+	.free_work_data = search_work_free,
 	.patience_usec = FILESYSTEM_SEARCH_USEC,
 };
 

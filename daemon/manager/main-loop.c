@@ -9,6 +9,13 @@ static int on_messages(sd_event_source *source, int fd, uint32_t events, void *d
 	return 0;
 }
 
+bool main_loop_failed(int failed, const char *what, GError **error)
+{
+	g_set_error(error, G_FILE_ERROR, g_file_error_from_errno(-failed), "cannot %s: %s", what,
+		    g_strerror(-failed));
+	return false;
+}
+
 MainLoop *main_loop_new(GError **error)
 {
 	g_autoptr(MainLoop) loop = g_new0(MainLoop, 1);
@@ -22,13 +29,11 @@ MainLoop *main_loop_new(GError **error)
 	if (failed >= 0)
 		failed = sd_event_add_io(loop->event, NULL, message_queue_fd(loop->messages),
 					 EPOLLIN, on_messages, loop->messages);
-	if (failed < 0) {
-		g_set_error(error, G_FILE_ERROR, g_file_error_from_errno(-failed),
-			    "cannot make an event loop: %s", g_strerror(-failed));
-		return NULL;
-	}
+	if (failed >= 0)
+		return g_steal_pointer(&loop);
 
-	return g_steal_pointer(&loop);
+	main_loop_failed(failed, "make an event loop", error);
+	return NULL;
 }
 
 void main_loop_free(MainLoop *loop)

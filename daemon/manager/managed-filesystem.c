@@ -9,6 +9,7 @@
 #include "hashstore/hash-store.h"
 #include "kernel-ioctl/call/fd.h"
 #include "kernel-ioctl/machine/disk-topology.h"
+#include "kernel-ioctl/machine/power-supply.h"
 
 /* How often to look at the battery while a pass runs. */
 #define BATTERY_LOOK_USEC (10 * G_USEC_PER_SEC)
@@ -240,7 +241,7 @@ static ScheduleState state_now(ManagedFilesystem *managed, const DiskTopology *t
 static bool has_to_spare_battery(const ManagedFilesystem *managed)
 {
 	return managed_pass_settings(managed->pass)->on_battery == HARDSHIP_PAUSE &&
-	       !managed->was_asked && pass_conditions_is_on_battery(disk_topology_system());
+	       !managed->was_asked && power_supply_is_battery(disk_topology_system()->sysfs);
 }
 
 static int64_t look_at_pass(ManagedFilesystem *managed)

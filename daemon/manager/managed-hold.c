@@ -8,7 +8,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <string.h>
 #include <unistd.h>
 
 /* How often to look whether passes have ended. */
@@ -139,12 +138,7 @@ static bool begin(Hold *hold, GError **error)
 		return false;
 
 	failed = open_lease(hold, holds->loop->event);
-	if (failed >= 0)
-		return true;
-
-	g_set_error(error, G_FILE_ERROR, (int)g_file_error_from_errno(-failed),
-		    "cannot make a lease: %s", g_strerror(-failed));
-	return false;
+	return failed >= 0 || main_loop_failed(failed, "make a lease", error);
 }
 
 ManagedHolds *managed_holds_new(const char *uuid, MainLoop *loop,

@@ -78,7 +78,10 @@ const Settings *managed_pass_settings(const ManagedPass *pass);
 const Progress *managed_pass_progress(const ManagedPass *pass);
 int64_t managed_pass_begun_usec(const ManagedPass *pass);
 
-/* If a pass runs, ask it to end for @reason.  Returns true if its paths were not found yet: it is over then. */
+/*
+ * If a pass runs, ask it to end for @reason; ended() follows.  Returns true if it was given up at once, because its
+ * paths were not found yet: ended() does not follow.
+ */
 bool managed_pass_end(ManagedPass *pass, EndReason reason);
 
 /* Wait for a pass that was asked to end, if one runs. */

@@ -11,7 +11,6 @@
 #include "daemon/settings/pass-settings.h"
 
 #include <string.h>
-#include <unistd.h>
 
 struct Manager {
 	/* Set at creation, never changed. */
@@ -336,12 +335,7 @@ static bool find_mounts(Manager *manager, GError **error)
 
 	while (!manager->mounts && failed >= 0)
 		failed = sd_event_run(manager->loop->event, UINT64_MAX);
-	if (failed >= 0)
-		return true;
-
-	g_set_error(error, G_FILE_ERROR, g_file_error_from_errno(-failed),
-		    "cannot wait for what is mounted: %s", g_strerror(-failed));
-	return false;
+	return failed >= 0 || main_loop_failed(failed, "wait for what is mounted", error);
 }
 
 static bool configure_metrics(Manager *manager, GError **error)
@@ -379,12 +373,7 @@ static bool add_timer(Manager *manager, GError **error)
 	int failed = sd_event_add_time(manager->loop->event, &manager->timer, CLOCK_MONOTONIC, 0, 0,
 				       on_timer, manager);
 
-	if (failed >= 0)
-		return true;
-
-	g_set_error(error, G_FILE_ERROR, g_file_error_from_errno(-failed), "cannot set a timer: %s",
-		    g_strerror(-failed));
-	return false;
+	return failed >= 0 || main_loop_failed(failed, "set a timer", error);
 }
 
 Manager *manager_new(const Settings *settings, Config *config, char *const *arguments,

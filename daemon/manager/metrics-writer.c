@@ -159,8 +159,7 @@ MetricsWriter *metrics_writer_new(MainLoop *loop, Metrics *(*collect)(void *data
 	if (failed >= 0)
 		return g_steal_pointer(&writer);
 
-	g_set_error(error, G_FILE_ERROR, g_file_error_from_errno(-failed), "cannot set a timer: %s",
-		    g_strerror(-failed));
+	main_loop_failed(failed, "set a timer", error);
 	return NULL;
 }
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/manager/mount-monitor.h"
 
+#include "daemon/manager/main-loop.h"
+
 #include <libmount.h>
 
 struct MountMonitor {
@@ -36,8 +38,7 @@ MountMonitor *mount_monitor_new(sd_event *event, void (*changed)(void *data), vo
 	if (failed >= 0)
 		return g_steal_pointer(&monitor);
 
-	g_set_error(error, G_FILE_ERROR, g_file_error_from_errno(-failed),
-		    "cannot watch mounts: %s", g_strerror(-failed));
+	main_loop_failed(failed, "watch mounts", error);
 	return NULL;
 }
 

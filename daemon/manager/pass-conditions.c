@@ -105,7 +105,7 @@ void pass_conditions_look(PassConditions *conditions, const DiskTopology *topolo
 	state->is_degraded = health->lack;
 	state->is_in_work = work;
 	state->is_held = false;
-	state->is_on_battery = pass_conditions_is_on_battery(topology);
+	state->is_on_battery = power_supply_is_battery(topology->sysfs);
 	state->is_disk_asleep = false;
 	/* Look at each: otherwise its activity would be missed. */
 	for (size_t i = 0; i < disks->len; i++)
@@ -144,9 +144,4 @@ const char *pass_conditions_text(const PassConditions *conditions, WaitReason re
 		return conditions->hold;
 
 	return reason == WAIT_MAINTENANCE ? conditions->work : NULL;
-}
-
-bool pass_conditions_is_on_battery(const DiskTopology *topology)
-{
-	return power_supply_is_battery(topology->sysfs);
 }

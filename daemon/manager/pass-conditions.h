@@ -35,7 +35,4 @@ void pass_conditions_look_closer(PassConditions *conditions, const char *uuid,
 /* Details of @reason in words, beyond wait_reason_text(); NULL: none. */
 const char *pass_conditions_text(const PassConditions *conditions, WaitReason reason);
 
-/* Whether the machine runs on battery now. */
-bool pass_conditions_is_on_battery(const DiskTopology *topology);
-
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(PassConditions, pass_conditions_free)

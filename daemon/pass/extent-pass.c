@@ -174,7 +174,7 @@ static bool find_rewritten(Pass *pass, ExtentSums *sums, GError **error)
 
 	for (unsigned i = 0; i < REWRITTEN_ROUNDS; i++) {
 		uint64_t now = pass->result->rewritten.extents + pass->n_file_runs +
-			       pass->btrfs.n_revived + pass->btrfs.n_turned;
+			       pass->btrfs.n_revived + pass->btrfs.n_replanned;
 
 		if (now == known || pass->settings->dry_run || pass->result->stopped_reason ||
 		    !pass_checkpoint(pass))

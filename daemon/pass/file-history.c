@@ -5,7 +5,6 @@
 #include "hashstore/objects/objects.h"
 #include "kernel-ioctl/call/fd.h"
 #include "kernel-ioctl/file/extent-map.h"
-#include "kernel-ioctl/file/file-stat.h"
 
 typedef struct {
 	Pass *pass;
@@ -102,18 +101,6 @@ bool file_history_remember(Pass *pass, Witnesses *witnesses, bool *ret_is_change
 	*ret_is_changed = witness_sample_count(&pass->shared) > 0;
 	if (!*ret_is_changed)
 		return true;
-	if (!witnesses_filter(witnesses, renew, &history, error))
-		return false;
-
-	for (size_t i = 0; i < witness_sample_count(&pass->shared); i++) {
-		Witness one = pass->shared.places[i];
-		bool found;
-
-		if (!renew(&one, &history, &found, error))
-			return false;
-		if (found)
-			witnesses_add(witnesses, &one);
-	}
-
-	return true;
+	return witnesses_filter(witnesses, renew, &history, error) &&
+	       witnesses_add_sample(witnesses, &pass->shared, renew, &history, error);
 }

@@ -13,8 +13,8 @@
 typedef struct Worker Worker;
 
 /*
- * Start a pass.  All arguments are borrowed until worker_join().  @finished_fd, an eventfd, is
- * raised when the pass has ended, and @filesystem closed.
+ * Start a pass.  All arguments are borrowed until worker_join().  @finished gets a message, NULL, when the pass has
+ * ended and @filesystem is closed.
  */
 Worker *worker_start(const Settings *settings, Filesystem *filesystem, DiskTable *disks,
 		     atomic_bool *stop, Progress *progress, PassResult *result, Receiver *finished,

@@ -18,7 +18,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* Other processes send no events, so they are polled. */
 #define QUEUE_USEC (G_USEC_PER_SEC / 5)

@@ -48,25 +48,11 @@ static int inherited_socket(void)
 		       : -1;
 }
 
-static void on_changed(ManagedFilesystem *managed, void *data)
-{
-	bus_filesystem_changed(data, managed);
-}
-
-static void on_list_changed(void *data)
-{
-	bus_filesystems_changed(data);
-}
-
 static Bus *open_bus(Manager *manager, MainLoop *loop, GError **error)
 {
 	const char *path = g_getenv(BUS_SOCKET_VARIABLE);
-	Bus *bus = bus_new(manager, loop, inherited_socket(), path ? path : BUS_SOCKET, error);
-	const ManagerListener listener = { on_changed, on_list_changed, bus };
 
-	if (bus)
-		manager_listen(manager, &listener);
-	return bus;
+	return bus_new(manager, loop, inherited_socket(), path ? path : BUS_SOCKET, error);
 }
 
 int service_run(const Settings *settings, Config *config, char *const *arguments)

@@ -20,8 +20,10 @@ typedef struct {
 	uint64_t inode;
 	uint64_t offset;   /* byte in the file where the reference begins */
 	uint64_t position; /* byte of the extent that it shows there */
-	/* Bytes that it shows; if root is 0: the number of references that would be worth sharing. */
-	uint64_t length;
+	union {
+		uint64_t length;            /* bytes that it shows */
+		uint64_t affordable_places; /* PIN_TOO_COSTLY: so many would be shared */
+	};
 	/* Bytes that the file shows and nothing else has; if held: bytes that will be freed. */
 	uint64_t uncovered_bytes;
 	uint64_t places;  /* number of references to the extent */

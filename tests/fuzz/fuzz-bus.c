@@ -34,8 +34,8 @@ const char *const fuzz_seeds[] = { NULL };
 
 static void on_changed(ManagedFilesystem *managed, void *data)
 {
-	if (service.bus)
-		bus_filesystem_changed(service.bus, managed);
+	if (service.manager.listener.changed)
+		service.manager.listener.changed(managed, service.manager.listener.data);
 }
 
 static void on_due(void *data)

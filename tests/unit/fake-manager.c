@@ -8,6 +8,11 @@ bool manager_reload(Manager *manager, GError **error)
 	return true;
 }
 
+void manager_listen(Manager *manager, const ManagerListener *listener)
+{
+	manager->listener = *listener;
+}
+
 void manager_look(Manager *manager)
 {
 }

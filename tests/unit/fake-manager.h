@@ -3,8 +3,9 @@
 
 #include "daemon/manager/manager.h"
 
-/* A Manager that only has filesystems and disks, for tests of the bus.  The test makes and frees both. */
+/* A Manager that only has filesystems, disks and a listener, for tests of the bus.  The test makes and frees these. */
 struct Manager {
 	GPtrArray *filesystems; /* ManagedFilesystem */
 	DiskTable *disks;
+	ManagerListener listener;
 };

@@ -133,6 +133,18 @@ static int64_t list(Fixture *fixture)
 	return wait_for(fixture, &fixture->n_listed, fixture->manager.filesystems->len);
 }
 
+static void change(Fixture *fixture, unsigned number)
+{
+	const ManagerListener *listener = &fixture->manager.listener;
+
+	listener->changed(fixture->manager.filesystems->pdata[number], listener->data);
+}
+
+static void change_list(Fixture *fixture)
+{
+	fixture->manager.listener.list_changed(fixture->manager.listener.data);
+}
+
 static void test_all_objects_come_with_one_call(Fixture *fixture, gconstpointer data)
 {
 	int64_t took_usec = list(fixture);
@@ -147,7 +159,7 @@ static void test_changes_of_all_reach_a_peer(Fixture *fixture, gconstpointer dat
 
 	list(fixture);
 	for (unsigned i = 0; i < MANY; i++)
-		bus_filesystem_changed(fixture->bus, fixture->manager.filesystems->pdata[i]);
+		change(fixture, i);
 	took_usec = wait_for(fixture, &fixture->n_changed, MANY);
 	g_test_message("%d changes in %" G_GINT64_FORMAT " us", MANY, took_usec);
 	g_assert_cmpuint(fixture->n_added, ==, 0);
@@ -160,7 +172,7 @@ static void test_many_changes_of_one_make_few_signals(Fixture *fixture, gconstpo
 	list(fixture);
 	begun_usec = g_get_monotonic_time();
 	while (g_get_monotonic_time() - begun_usec < G_USEC_PER_SEC / 2) {
-		bus_filesystem_changed(fixture->bus, fixture->manager.filesystems->pdata[0]);
+		change(fixture, 0);
 		sd_event_run(fixture->loop->event, 0);
 	}
 	g_assert_cmpuint(fixture->n_changed, >=, 2);
@@ -171,10 +183,10 @@ static void test_objects_that_come_and_go_are_told(Fixture *fixture, gconstpoint
 {
 	list(fixture);
 	g_ptr_array_set_size(fixture->manager.filesystems, MANY - 2);
-	bus_filesystems_changed(fixture->bus);
+	change_list(fixture);
 	wait_for(fixture, &fixture->n_removed, 2);
 	add_filesystem(fixture, MANY);
-	bus_filesystems_changed(fixture->bus);
+	change_list(fixture);
 	wait_for(fixture, &fixture->n_added, 1);
 	list(fixture);
 	g_assert_cmpuint(fixture->n_removed, ==, 2);

@@ -202,15 +202,16 @@ static void test_it_knows_whom_it_has(void)
 {
 	g_autoptr(ExtentQueue) queue = extent_queue_new();
 	g_autoptr(GArray) none = g_array_new(false, false, sizeof(uint32_t));
-	g_autoptr(GArray) some = g_array_new(false, false, sizeof(uint32_t));
-	const uint32_t ids[] = { 4, 9 };
+	g_autoptr(GHashTable) nobody = g_hash_table_new(NULL, NULL);
+	g_autoptr(GHashTable) some = g_hash_table_new(NULL, NULL);
 	Object target = { .id = 9 };
 
-	g_array_append_vals(some, ids, G_N_ELEMENTS(ids));
+	g_hash_table_add(some, GUINT_TO_POINTER(4));
+	g_hash_table_add(some, GUINT_TO_POINTER(9));
 	g_assert_false(extent_queue_has_any(queue, some));
 	extent_queue_push(queue, &target, none, none, none, none);
 	g_assert_true(extent_queue_has_any(queue, some));
-	g_assert_false(extent_queue_has_any(queue, none));
+	g_assert_false(extent_queue_has_any(queue, nobody));
 	planned_target_free(extent_queue_pop(queue));
 	g_assert_false(extent_queue_has_any(queue, some));
 }

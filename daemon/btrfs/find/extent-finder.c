@@ -285,6 +285,16 @@ static bool look_at_all(ExtentFinder *finder, GError **error)
 	return check_stretches(finder, cursor, stored, error);
 }
 
+static DataExtent extent_of(const Object *stored)
+{
+	return (DataExtent){
+		.bytenr = stored->inode,
+		.length = stored->size_bytes,
+		.generation = object_extent_generation(stored),
+		.is_shared = stored->flags & OBJECT_SHARED,
+	};
+}
+
 /*
  * The extent at @address existed before.  Put it anew if it has no anchors of its own and its stretch no longer
  * contains it.
@@ -302,12 +312,7 @@ static bool put_if_stray(ExtentFinder *finder, uint64_t address, GError **error)
 	if (!stored || stored->parent == 0 || stored->flags & OBJECT_HELD)
 		return true;
 
-	extent = (DataExtent){
-		.bytenr = address,
-		.length = stored->size_bytes,
-		.generation = object_extent_generation(stored),
-		.is_shared = stored->flags & OBJECT_SHARED,
-	};
+	extent = extent_of(stored);
 	if (!stretch_finder_shows(finder->stretches, stored->parent, address, &is_shown, error))
 		return false;
 	/* Its row stays until it is put anew, because the pass may be stopped before. */
@@ -338,8 +343,8 @@ static bool look_at_new(ExtentFinder *finder, uint64_t since, GError **error)
 		if (!found)
 			break;
 
-		if (!pinned_extents_see(finder->pass->btrfs.pinned, extent.bytenr, item.refs,
-					error))
+		if (!pinned_extents_check_at(finder->pass->btrfs.pinned, extent.bytenr, item.refs,
+					     error))
 			return false;
 		/* The other extents of the leaf. */
 		if (extent.generation < since) {
@@ -432,12 +437,10 @@ static bool look_at_pinned(ExtentFinder *finder, uint64_t since, GError **error)
 	PinnedExtents *pinned = finder->pass->btrfs.pinned;
 	g_autoptr(GArray) over = NULL;
 
-	if (finder->looks_at_all) {
-		if (!pinned_extents_look_at_all(pinned, error))
-			return false;
-	} else if (!pinned_extents_look(pinned, since, &finder->looked_through_bytes, error)) {
+	if (finder->looks_at_all ? !pinned_extents_reopen_all(pinned, error)
+				 : !pinned_extents_check_changed(
+					   pinned, since, &finder->looked_through_bytes, error))
 		return false;
-	}
 
 	over = pinned_extents_list_over(pinned);
 	for (guint i = 0; i < over->len && pass_checkpoint(finder->pass); i++)
@@ -498,12 +501,7 @@ static bool put_read(ExtentFinder *finder, uint64_t address, GError **error)
 		return false;
 	if (!stored)
 		return hash_store_drop_read_sums(store, address, error);
-	extent = (DataExtent){
-		.bytenr = address,
-		.length = stored->size_bytes,
-		.generation = object_extent_generation(stored),
-		.is_shared = stored->flags & OBJECT_SHARED,
-	};
+	extent = extent_of(stored);
 	if (!hash_store_get_read_sums(store, address, &found, &read, error))
 		return false;
 	if (read && g_bytes_get_size(read) == 0 &&

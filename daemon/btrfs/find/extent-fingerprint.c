@@ -72,9 +72,7 @@ static void add_sums(const ExtentFingerprinter *fingerprinter, const uint64_t *s
 
 		counts->known += is_known;
 		counts->zeros += is_zeros;
-		if (!is_known)
-			object_sums_add_hole(to, 1, sink);
-		else if (extent_sums_are_read_zeros(fingerprinter->sums, sums[i]))
+		if (!is_known || extent_sums_are_read_zeros(fingerprinter->sums, sums[i]))
 			object_sums_add_hole(to, 1, sink);
 		else if (is_zeros)
 			object_sums_add_zeros(to, 1, sink);
@@ -210,16 +208,14 @@ static bool put_whole(ExtentFingerprinter *fingerprinter, ObjectSums *sums, uint
 
 static void ignore_anchor(uint64_t digest, uint64_t block, void *data)
 {
-	(void)digest;
-	(void)block;
-	(void)data;
 }
 
 static void ignore_zeros(uint64_t block, void *data)
 {
-	(void)block;
-	(void)data;
 }
+
+/* For a digest without anchors. */
+static const ObjectSumsSink no_sink = { ignore_anchor, ignore_zeros, NULL };
 
 /* Give ObjectSums the sums of the whole extent, and count them. */
 static bool add_extent(ExtentFingerprinter *fingerprinter, const DataExtent *extent,
@@ -242,15 +238,14 @@ static bool add_extent(ExtentFingerprinter *fingerprinter, const DataExtent *ext
 bool extent_digest(ExtentFingerprinter *fingerprinter, const DataExtent *extent,
 		   uint64_t *ret_known, uint64_t *ret_digest, GError **error)
 {
-	const ObjectSumsSink sink = { ignore_anchor, ignore_zeros, NULL };
 	BlockCounts counts = { 0 };
 	ObjectSums sums;
 
-	if (!add_extent(fingerprinter, extent, &sums, &sink, &counts, error))
+	if (!add_extent(fingerprinter, extent, &sums, &no_sink, &counts, error))
 		return false;
 
 	*ret_known = counts.known;
-	*ret_digest = object_sums_finish(&sums, extent->length, &sink);
+	*ret_digest = object_sums_finish(&sums, extent->length, &no_sink);
 	return true;
 }
 
@@ -258,8 +253,7 @@ bool extent_fingerprint(ExtentFingerprinter *fingerprinter, const DataExtent *ex
 			const Stretch *stretch, GError **error)
 {
 	Pass *pass = fingerprinter->pass;
-	ObjectSumsSink sink = stretch ? (ObjectSumsSink){ ignore_anchor, ignore_zeros, NULL }
-				      : anchor_writer_sink(&fingerprinter->anchors);
+	ObjectSumsSink sink = stretch ? no_sink : anchor_writer_sink(&fingerprinter->anchors);
 	BlockCounts counts = { 0 };
 	uint64_t digest;
 	ObjectSums sums;

@@ -190,6 +190,8 @@ static bool renew(Witness *witness, void *data, bool *ret, GError **error)
 {
 	const Renewal *renewal = data;
 
+	/* A witness is an inode, not a place in it. */
+	witness->offset = 0;
 	if (!measure(renewal->pass, witness, witness->values, ret, error))
 		return false;
 	*ret &= witness->values[0] <= renewal->until;
@@ -248,23 +250,6 @@ static bool sample_all(Pass *pass, uint64_t since, WitnessSample *sample, GError
 	return true;
 }
 
-static bool add(Witnesses *witnesses, Renewal *renewal, const WitnessSample *sample, GError **error)
-{
-	for (size_t i = 0; i < witness_sample_count(sample); i++) {
-		Witness one = sample->places[i];
-		bool found;
-
-		/* A witness is an inode, not a place in it. */
-		one.offset = 0;
-		if (!renew(&one, renewal, &found, error))
-			return false;
-		if (found)
-			witnesses_add(witnesses, &one);
-	}
-
-	return true;
-}
-
 bool extent_history_remember(Pass *pass, Witnesses *witnesses, bool *ret_is_changed, GError **error)
 {
 	Renewal renewal = { .pass = pass };
@@ -280,6 +265,6 @@ bool extent_history_remember(Pass *pass, Witnesses *witnesses, bool *ret_is_chan
 	witnesses->until = renewal.until;
 	return witnesses_filter(witnesses, renew, &renewal, error) &&
 	       sample_all(pass, since, &changed, error) &&
-	       add(witnesses, &renewal, &changed, error) &&
-	       add(witnesses, &renewal, &pass->shared, error);
+	       witnesses_add_sample(witnesses, &changed, renew, &renewal, error) &&
+	       witnesses_add_sample(witnesses, &pass->shared, renew, &renewal, error);
 }

@@ -56,30 +56,6 @@ static bool note_limits(Pass *pass, GError **error)
 	return (known && *known) || hash_store_set_note(pass->store, LIMITS_NOTE, note, error);
 }
 
-static Limiter *limiter_new(Pass *pass, ObjectTable *table)
-{
-	Limiter *limiter = g_new0(Limiter, 1);
-
-	limiter->pass = pass;
-	limiter->table = table;
-	limiter->refs = extent_refs_new(pass->filesystem->fd, pass->btrfs.ref_bound);
-	limiter->file_extents = btrfs_file_extents_new();
-	limiter->parts = g_array_new(false, false, sizeof(StretchPart));
-	limiter->extents = g_array_new(false, false, sizeof(uint32_t));
-	return limiter;
-}
-
-static void limiter_free(Limiter *limiter)
-{
-	extent_refs_free(limiter->refs);
-	btrfs_file_extents_free(limiter->file_extents);
-	g_array_unref(limiter->parts);
-	g_array_unref(limiter->extents);
-	g_free(limiter);
-}
-
-G_DEFINE_AUTOPTR_CLEANUP_FUNC(Limiter, limiter_free)
-
 /* Which references to an extent are part of the pass. */
 typedef struct {
 	bool has_inside;
@@ -195,9 +171,6 @@ static bool place_stretch(Limiter *limiter, const Object *stretch, GError **erro
 {
 	const StretchPlace place = stretch_place(stretch);
 	bool is_away;
-
-	if (object_table_facts(limiter->table, stretch->id) & FACT_PLACED)
-		return true;
 
 	object_table_add_fact(limiter->table, stretch->id, FACT_PLACED);
 	if (!place_parts(limiter, &place, error))
@@ -446,13 +419,20 @@ typedef bool (*GroupStep)(Limiter *limiter, const Group *group, GError **error);
 
 static bool for_each_group(Pass *pass, ObjectTable *table, GroupStep step, GError **error)
 {
-	g_autoptr(Limiter) limiter = NULL;
+	g_autoptr(ExtentRefs) refs = extent_refs_new(pass->filesystem->fd, pass->btrfs.ref_bound);
+	g_autoptr(BtrfsFileExtents) file_extents = btrfs_file_extents_new();
+	g_autoptr(GArray) parts = g_array_new(false, false, sizeof(StretchPart));
+	g_autoptr(GArray) extents = g_array_new(false, false, sizeof(uint32_t));
 	g_autoptr(Groups) groups = NULL;
+	Limiter limiter = {
+		.pass = pass,
+		.table = table,
+		.refs = refs,
+		.file_extents = file_extents,
+		.parts = parts,
+		.extents = extents,
+	};
 
-	if (!extent_scope_is_limited(pass->btrfs.scope))
-		return true;
-
-	limiter = limiter_new(pass, table);
 	/* Extents outside the pass have equals, too. */
 	groups = groups_open(pass->store, object_table_is_kept, table, error);
 	if (!groups)
@@ -464,7 +444,7 @@ static bool for_each_group(Pass *pass, ObjectTable *table, GroupStep step, GErro
 			return false;
 		if (!group)
 			break;
-		if (may_be_shared(limiter, group) && !step(limiter, group, error))
+		if (may_be_shared(&limiter, group) && !step(&limiter, group, error))
 			return false;
 	}
 
@@ -473,12 +453,14 @@ static bool for_each_group(Pass *pass, ObjectTable *table, GroupStep step, GErro
 
 bool extent_limits_apply(Pass *pass, ObjectTable *table, GError **error)
 {
-	return for_each_group(pass, table, place_group, error);
+	return !extent_scope_is_limited(pass->btrfs.scope) ||
+	       for_each_group(pass, table, place_group, error);
 }
 
 bool extent_limits_mark(Pass *pass, ObjectTable *table, GError **error)
 {
-	return for_each_group(pass, table, mark_any, error);
+	return !extent_scope_is_limited(pass->btrfs.scope) ||
+	       for_each_group(pass, table, mark_any, error);
 }
 
 /* Whether the object has to be matched again.  Stretches follow their extents. */

@@ -76,6 +76,11 @@ static Stamp stamp_of(const BtrfsInodeItem *inode)
 			inode->ctime_nsec };
 }
 
+static ExtentRef file_of(const FileId *id, uint64_t size_bytes)
+{
+	return (ExtentRef){ .root = id->subvolume, .inode = id->inode, .size_bytes = size_bytes };
+}
+
 /* Whether the file's data has to be read, or may equal such data. */
 static bool is_wanted(const Pass *pass, const BtrfsInodeItem *inode)
 {
@@ -193,11 +198,7 @@ static bool visit_changed(InodeInventory *inventory, const FileId *id, const Btr
 	Pass *pass = inventory->pass;
 	Stamp seen = stamp_of(inode);
 	uint64_t now_sec = (uint64_t)(pass->result->started_usec / G_USEC_PER_SEC);
-	ExtentRef file = {
-		.root = id->subvolume,
-		.inode = id->inode,
-		.size_bytes = inode->size_bytes,
-	};
+	ExtentRef file = file_of(id, inode->size_bytes);
 
 	pass->result->files.changed++;
 	if (known_file_waits(known, &seen, pass->settings, now_sec))
@@ -229,11 +230,7 @@ static bool visit_known(InodeInventory *inventory, const FileId *id, const Btrfs
 	}
 
 	if (known->state == OBJECT_SKIPPED) {
-		ExtentRef file = {
-			.root = id->subvolume,
-			.inode = id->inode,
-			.size_bytes = known->size_bytes,
-		};
+		ExtentRef file = file_of(id, known->size_bytes);
 
 		pass_result_add_known(inventory->pass->result, known->skip_reason);
 		leave(inventory, &file, known->skip_reason);
@@ -259,7 +256,7 @@ static bool visit(InodeInventory *inventory, uint64_t subvolume, uint64_t number
 {
 	Pass *pass = inventory->pass;
 	FileId id = { subvolume, number, (uint32_t)inode->generation };
-	ExtentRef place = { .root = subvolume, .inode = number };
+	ExtentRef place = file_of(&id, inode->size_bytes);
 	const Object *known;
 	SkipReason reason;
 	bool is_in;
@@ -267,7 +264,6 @@ static bool visit(InodeInventory *inventory, uint64_t subvolume, uint64_t number
 	if (filter_is_small(pass->filter, inode->size_bytes) ||
 	    extent_files_is_own(inventory->files, &place))
 		return true;
-	place.size_bytes = inode->size_bytes;
 	if (!extent_scope_has(pass->btrfs.scope, &place, &is_in, &reason, error))
 		return false;
 	if (!is_in)

@@ -133,24 +133,22 @@ static bool is_equal(const Side *target, uint64_t block, const Side *source, uin
 	       sum == g_array_index(source->sums, uint64_t, block - diagonal);
 }
 
+static int compare_with_block(const void *piece, const void *block)
+{
+	const Piece *one = piece;
+	uint64_t wanted = *(const uint64_t *)block;
+
+	return one->end <= wanted ? -1 : one->first > wanted;
+}
+
 /* The piece of the side that contains @block; NULL: none. */
 static const Piece *piece_at(const Side *side, uint64_t block)
 {
-	guint low = 0, high = side->pieces->len;
+	guint i;
 
-	while (low < high) {
-		guint middle = low + (high - low) / 2;
-		const Piece *piece = &g_array_index(side->pieces, Piece, middle);
-
-		if (block < piece->first)
-			high = middle;
-		else if (block >= piece->end)
-			low = middle + 1;
-		else
-			return piece;
-	}
-
-	return NULL;
+	return g_array_binary_search(side->pieces, &block, compare_with_block, &i)
+		       ? &g_array_index(side->pieces, Piece, i)
+		       : NULL;
 }
 
 static bool may_be_target(const Resolver *resolver, uint32_t extent)

@@ -142,11 +142,6 @@ void deferred_extents_intend(DeferredExtents *deferred, const Object *extent)
 	deferred->is_noted = false;
 }
 
-bool deferred_extents_is_noted(const DeferredExtents *deferred)
-{
-	return deferred->is_noted;
-}
-
 void deferred_extents_end_intent(DeferredExtents *deferred, const Object *extent)
 {
 	for (guint i = 0; i < deferred->intended->len; i++)
@@ -259,7 +254,7 @@ static bool find_subvolume(DeferredExtents *deferred, uint64_t id, const BtrfsSu
 	return true;
 }
 
-/* Nothing shows the extent any more. */
+/* No file references the extent any more. */
 static bool forget(DeferredExtents *deferred, const PinnedExtent *row, GError **error)
 {
 	deferred->has_changed = true;
@@ -354,7 +349,7 @@ bool deferred_extents_lose(DeferredExtents *deferred, uint64_t address, GError *
 	return true;
 }
 
-/* The extent is planned for again, as it may be shared away from where it is shown now. */
+/* The extent is planned for again, as its new references may be shared away, too. */
 static bool revive(DeferredExtents *deferred, uint64_t address, GError **error)
 {
 	PinnedExtent row;
@@ -409,7 +404,7 @@ bool deferred_extents_have_writable(DeferredExtents *deferred, const GArray *sub
 	return true;
 }
 
-/* Leave out those that are gone: of sets as old as that not each is looked at. */
+/* Leave out holders that are gone: a set is checked only when its newest holder is gone. */
 static bool keep_living(DeferredExtents *deferred, GArray *holders, GError **error)
 {
 	guint n = 0;
@@ -436,7 +431,7 @@ static bool note_released(DeferredExtents *deferred, uint64_t bytes, GError **er
 	       hash_store_set_number(deferred->pass->store, RELEASED_NOTE, note, error);
 }
 
-/* Say who holds what, and have the store remember it.  Where nothing is held the note is kept as it is. */
+/* Put the holders into the result, and note them in the store.  Without holders, the note stays as it is. */
 static bool tell_holders(DeferredExtents *deferred, const GArray *holders, GError **error)
 {
 	PassResult *result = deferred->pass->result;

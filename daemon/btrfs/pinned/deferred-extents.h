@@ -26,8 +26,8 @@ void deferred_extents_free(DeferredExtents *deferred);
 bool deferred_extents_begin(DeferredExtents *deferred, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
 /*
- * Everything writable that showed @extent shows something else by now, and @holders (uint64_t, ascending, one at
- * least) hold it.  If others do, too, as it was cloned meanwhile, that is found when the newest of @holders is gone.
+ * Put @extent: no writable file references it any more, and @holders (uint64_t, ascending, one at least) hold it.  If
+ * others do, too, as it was cloned meanwhile, that is found when the newest of @holders is gone.
  */
 bool deferred_extents_put(DeferredExtents *deferred, const Object *extent, const GArray *holders,
 			  GError **error) G_GNUC_WARN_UNUSED_RESULT;
@@ -35,19 +35,19 @@ bool deferred_extents_put(DeferredExtents *deferred, const Object *extent, const
 /* @extent is about to be shared away.  Nothing may be shared before deferred_extents_note(). */
 void deferred_extents_intend(DeferredExtents *deferred, const Object *extent);
 
-/* Whether deferred_extents_note() has nothing to do. */
-bool deferred_extents_is_noted(const DeferredExtents *deferred);
-
 /* Write and commit the intents, if they are not written. */
 bool deferred_extents_note(DeferredExtents *deferred, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
 /* The outcome for @extent is in the store, or there was none. */
 void deferred_extents_end_intent(DeferredExtents *deferred, const Object *extent);
 
-/* Put what a pass before intended and did, and did not come to say.  Read-only subvolumes are known. */
+/*
+ * Put the extents that an earlier pass intended to share away, did, and could not put any more.  Read-only subvolumes
+ * are known.
+ */
 bool deferred_extents_recover(DeferredExtents *deferred, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
-/* See what became of @row.  *ret_is_over: something writable shows its extent again. */
+/* Check what became of the extent of @row.  *ret_is_over: a writable file references it again. */
 bool deferred_extents_check(DeferredExtents *deferred, const PinnedExtent *row, bool *ret_is_over,
 			    GError **error) G_GNUC_WARN_UNUSED_RESULT;
 

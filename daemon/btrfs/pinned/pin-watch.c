@@ -45,18 +45,22 @@ bool pin_watch_counts_places(uint32_t cause)
 
 PinnedExtent pin_watch_row(const Object *extent, const ExtentPin *pin)
 {
-	return (PinnedExtent){
+	PinnedExtent row = {
 		.extent = { extent->inode, object_extent_generation(extent) },
 		.cause = pin->cause,
 		.root = pin_watch_counts_places(pin->cause) ? 0 : pin->place.root,
 		.inode = pin->place.inode,
 		.offset = pin->place.offset,
 		.position = pin->place.position,
-		.length = pin->cause == PIN_TOO_COSTLY ? pin->affordable_places : pin->place.length,
+		.length = pin->place.length,
 		.uncovered_bytes = pin->uncovered_bytes,
 		.places = pin->places,
 		.bytes = extent->size_bytes,
 	};
+
+	if (pin->cause == PIN_TOO_COSTLY)
+		row.affordable_places = pin->affordable_places;
+	return row;
 }
 
 bool pin_watch_subvolumes(PinWatch *watch, const GArray **ret, GError **error)
@@ -85,19 +89,13 @@ static bool find_subvolume(PinWatch *watch, uint64_t id, const BtrfsSubvolume **
 static bool shows(PinWatch *watch, const PinnedExtent *pinned, BtrfsFileExtentKind kind, bool *ret,
 		  GError **error)
 {
-	g_autoptr(GError) cause = NULL;
 	const BtrfsFileExtent *item;
 
-	*ret = false;
 	btrfs_file_extents_start(watch->extents, watch->pass->filesystem->fd, pinned->root,
 				 pinned->inode, pinned->offset, 1);
-	if (!btrfs_file_extents_next(watch->extents, &item, &cause)) {
-		/* The subvolume was deleted meanwhile. */
-		if (g_error_matches(cause, G_FILE_ERROR, G_FILE_ERROR_NOENT))
-			return true;
-		g_propagate_error(error, g_steal_pointer(&cause));
+	/* The subvolume may be deleted by now. */
+	if (!btrfs_file_extents_next_if_any(watch->extents, &item, error))
 		return false;
-	}
 
 	*ret = item && item->kind == kind && item->bytenr == pinned->extent.address &&
 	       item->logical == pinned->offset && item->offset == pinned->position &&
@@ -131,8 +129,8 @@ static bool is_target(PinWatch *watch, const PinnedExtent *pinned, bool *ret, GE
 /* Whether there are few enough references to share them all, or fewer than when that was too costly. */
 static bool has_few_places(PinWatch *watch, const PinnedExtent *pinned, bool *ret, GError **error)
 {
-	uint64_t most =
-		pinned->cause == PIN_TOO_COSTLY ? pinned->length : MAX(pinned->places, 1) - 1;
+	uint64_t most = pinned->cause == PIN_TOO_COSTLY ? pinned->affordable_places
+							: MAX(pinned->places, 1) - 1;
 	BtrfsRefsOutcome outcome;
 
 	btrfs_refs_set_most(watch->refs, most);

@@ -17,16 +17,16 @@
 #define NEWEST_NOTE     "btrfs-pinned-newest-subvolume"
 
 /* Limit of the sources of pinned extents that are planned once more in a pass. */
-#define TURNED_MAX (UINT32_C(1) << 17)
+#define REPLANNED_MAX (UINT32_C(1) << 17)
 
 struct PinnedExtents {
 	Pass *pass;
 	PinWatch *watch;
 	BtrfsTree *tree;
-	GHashTable *over;   /* addresses */
-	GHashTable *turned; /* address -> marks of others (uint64_t), of this pass */
-	GHashTable *later;  /* the same of those that wait */
-	PinnedExtent next;  /* the first at the address seen last, or behind it */
+	GHashTable *over;      /* addresses */
+	GHashTable *replanned; /* address -> marks of others (uint64_t), of this pass */
+	GHashTable *later;     /* the same of those that wait */
+	PinnedExtent next;     /* the first at the address seen last, or behind it */
 	bool has_next;
 	bool is_begun;  /* one was seen since they were renewed */
 	bool is_again;  /* they were renewed before, in this pass */
@@ -41,7 +41,7 @@ PinnedExtents *pinned_extents_new(Pass *pass)
 	pinned->watch = pin_watch_new(pass);
 	pinned->tree = btrfs_tree_new(BTRFS_TREE_BUFFER_BYTES);
 	pinned->over = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
-	pinned->turned = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, g_free);
+	pinned->replanned = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, g_free);
 	pinned->later = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, g_free);
 	return pinned;
 }
@@ -54,7 +54,7 @@ void pinned_extents_free(PinnedExtents *pinned)
 	pin_watch_free(pinned->watch);
 	btrfs_tree_free(pinned->tree);
 	g_hash_table_unref(pinned->over);
-	g_hash_table_unref(pinned->turned);
+	g_hash_table_unref(pinned->replanned);
 	g_hash_table_unref(pinned->later);
 	g_free(pinned);
 }
@@ -64,15 +64,15 @@ void pinned_extents_reopen(PinnedExtents *pinned, uint64_t address)
 	g_hash_table_add(pinned->over, g_memdup2(&address, sizeof(address)));
 }
 
-bool pinned_extents_turn(PinnedExtents *pinned, uint64_t address, uint64_t others)
+bool pinned_extents_replan(PinnedExtents *pinned, uint64_t address, uint64_t others)
 {
-	uint64_t *known = g_hash_table_lookup(pinned->turned, &address);
+	uint64_t *known = g_hash_table_lookup(pinned->replanned, &address);
 
-	if (!known && g_hash_table_size(pinned->turned) >= TURNED_MAX)
+	if (!known && g_hash_table_size(pinned->replanned) >= REPLANNED_MAX)
 		return false;
 	if (!known) {
 		known = g_new0(uint64_t, 1);
-		g_hash_table_insert(pinned->turned, g_memdup2(&address, sizeof(address)), known);
+		g_hash_table_insert(pinned->replanned, g_memdup2(&address, sizeof(address)), known);
 	}
 	if (!(others & ~*known))
 		return false;
@@ -82,14 +82,14 @@ bool pinned_extents_turn(PinnedExtents *pinned, uint64_t address, uint64_t other
 	return true;
 }
 
-void pinned_extents_turn_later(PinnedExtents *pinned, uint64_t address, uint64_t others)
+void pinned_extents_replan_later(PinnedExtents *pinned, uint64_t address, uint64_t others)
 {
-	if (g_hash_table_size(pinned->later) < TURNED_MAX)
+	if (g_hash_table_size(pinned->later) < REPLANNED_MAX)
 		g_hash_table_insert(pinned->later, g_memdup2(&address, sizeof(address)),
 				    g_memdup2(&others, sizeof(others)));
 }
 
-uint64_t pinned_extents_turn_waiting(PinnedExtents *pinned)
+uint64_t pinned_extents_replan_waiting(PinnedExtents *pinned)
 {
 	GHashTableIter iterator;
 	gpointer address, others;
@@ -97,16 +97,16 @@ uint64_t pinned_extents_turn_waiting(PinnedExtents *pinned)
 
 	g_hash_table_iter_init(&iterator, pinned->later);
 	while (g_hash_table_iter_next(&iterator, &address, &others))
-		n += pinned_extents_turn(pinned, *(const uint64_t *)address,
-					 *(const uint64_t *)others);
+		n += pinned_extents_replan(pinned, *(const uint64_t *)address,
+					   *(const uint64_t *)others);
 
 	g_hash_table_remove_all(pinned->later);
 	return n;
 }
 
-bool pinned_extents_was_turned(const PinnedExtents *pinned, uint64_t address)
+bool pinned_extents_was_replanned(const PinnedExtents *pinned, uint64_t address)
 {
-	return g_hash_table_contains(pinned->turned, &address);
+	return g_hash_table_contains(pinned->replanned, &address);
 }
 
 static bool check(PinnedExtents *pinned, const PinnedExtent *row, GError **error)
@@ -122,7 +122,7 @@ static bool check(PinnedExtents *pinned, const PinnedExtent *row, GError **error
 	return true;
 }
 
-bool pinned_extents_see(PinnedExtents *pinned, uint64_t address, uint64_t refs, GError **error)
+bool pinned_extents_check_at(PinnedExtents *pinned, uint64_t address, uint64_t refs, GError **error)
 {
 	if (!pinned->is_begun || (pinned->has_next && pinned->next.extent.address < address)) {
 		pinned->is_begun = true;
@@ -140,7 +140,7 @@ bool pinned_extents_see(PinnedExtents *pinned, uint64_t address, uint64_t refs, 
 	if (pinned->is_again && pin_watch_counts_places(pinned->next.cause))
 		return true;
 	/* Each reference of the item is at least one place, so they need not be counted. */
-	return (pinned->next.cause == PIN_TOO_COSTLY && refs > pinned->next.length) ||
+	return (pinned->next.cause == PIN_TOO_COSTLY && refs > pinned->next.affordable_places) ||
 	       check(pinned, &pinned->next, error);
 }
 
@@ -186,8 +186,8 @@ static bool check_subvolume(PinnedExtents *pinned, uint64_t root, GError **error
  * Check files of a subvolume that changed and keep extents.  A removed file is not seen here: the items of its
  * extents have changed.
  */
-static bool check_changed(PinnedExtents *pinned, uint64_t root, uint64_t since,
-			  uint64_t *looked_through_bytes, GError **error)
+static bool check_changed_files(PinnedExtents *pinned, uint64_t root, uint64_t since,
+				uint64_t *looked_through_bytes, GError **error)
 {
 	HashStore *store = pinned->pass->store;
 	BtrfsTreeRange range = {
@@ -227,68 +227,60 @@ static bool check_changed(PinnedExtents *pinned, uint64_t root, uint64_t since,
 	return true;
 }
 
-/* Look at a subvolume that keeps extents. */
-static bool look_at(PinnedExtents *pinned, const GArray *subvolumes, uint64_t root, uint64_t since,
-		    uint64_t *looked_through_bytes, GError **error)
+/* Check the extents of a subvolume that is no longer read-only: that changes none of its files. */
+static bool check_no_longer_read_only(PinnedExtents *pinned, uint64_t root, GError **error)
+{
+	uint64_t first;
+
+	if (!hash_store_next_pinning_root_for(pinned->pass->store, PIN_READ_ONLY_SNAPSHOT, root,
+					      &first, error))
+		return false;
+	return first != root || check_subvolume(pinned, root, error);
+}
+
+/* Check what changed in a subvolume that keeps extents. */
+static bool check_root(PinnedExtents *pinned, const GArray *subvolumes, uint64_t root,
+		       uint64_t since, uint64_t *looked_through_bytes, GError **error)
 {
 	const BtrfsSubvolume *subvolume = btrfs_subvolumes_find(subvolumes, root);
 
 	if (!subvolume || subvolume->is_dead)
 		return check_subvolume(pinned, root, error);
+	if (!subvolume->is_read_only && !check_no_longer_read_only(pinned, root, error))
+		return false;
 	return subvolume->generation < since ||
-	       check_changed(pinned, root, since, looked_through_bytes, error);
+	       check_changed_files(pinned, root, since, looked_through_bytes, error);
 }
 
-/* Look at subvolumes that are no longer read-only: that changes none of their files. */
-static bool look_at_read_only(PinnedExtents *pinned, const GArray *subvolumes, GError **error)
-{
-	HashStore *store = pinned->pass->store;
-	uint64_t root = 0;
-
-	while (pass_checkpoint(pinned->pass)) {
-		const BtrfsSubvolume *subvolume;
-
-		if (!hash_store_next_pinning_root_for(store, PIN_READ_ONLY_SNAPSHOT, root, &root,
-						      error))
-			return false;
-		if (root == UINT64_MAX)
-			break;
-
-		subvolume = btrfs_subvolumes_find(subvolumes, root);
-		if (subvolume && !subvolume->is_read_only && !check_subvolume(pinned, root, error))
-			return false;
-		root++;
-	}
-
-	return true;
-}
-
-/* Check all deferred extents. */
-static bool check_deferred(PinnedExtents *pinned, GError **error)
+/* Check all deferred extents.  With @reopens_others, treat the causes of all others as ended. */
+static bool check_deferred(PinnedExtents *pinned, bool reopens_others, GError **error)
 {
 	PinnedExtent row = { 0 };
 	bool found = true;
 
 	while (found && pass_checkpoint(pinned->pass)) {
 		if (!hash_store_next_pinned(pinned->pass->store, row.extent.address, &row, &found,
-					    error) ||
-		    (found && row.holders > 0 && !check(pinned, &row, error)))
+					    error))
 			return false;
+		if (found && row.holders > 0 && !check(pinned, &row, error))
+			return false;
+		if (found && row.holders == 0 && reopens_others)
+			pinned_extents_reopen(pinned, row.extent.address);
 		row.extent.address++;
 	}
 
 	return true;
 }
 
-/* Look for snapshots that are no longer read-only and hold extents. */
-static bool look_at_holders(PinnedExtents *pinned, const GArray *subvolumes, GError **error)
+/* Check the deferred extents if one of their snapshots is no longer read-only. */
+static bool check_holders(PinnedExtents *pinned, const GArray *subvolumes, GError **error)
 {
 	bool have_writable;
 
 	if (!deferred_extents_have_writable(pinned->pass->btrfs.deferred, subvolumes,
 					    &have_writable, error))
 		return false;
-	return !have_writable || check_deferred(pinned, error);
+	return !have_writable || check_deferred(pinned, false, error);
 }
 
 static uint64_t count_up_to(const GArray *subvolumes, uint64_t newest)
@@ -320,10 +312,10 @@ static bool note_subvolumes(PinnedExtents *pinned, GError **error)
 }
 
 /*
- * Look at extents that had too many references.  If snapshots share leaves, a snapshot that is gone changes no item
+ * Check extents that had too many references.  If snapshots share leaves, a snapshot that is gone changes no item
  * of the extent.
  */
-static bool look_at_many(PinnedExtents *pinned, const GArray *subvolumes, GError **error)
+static bool check_counted(PinnedExtents *pinned, const GArray *subvolumes, GError **error)
 {
 	HashStore *store = pinned->pass->store;
 	uint64_t noted, newest;
@@ -338,8 +330,8 @@ static bool look_at_many(PinnedExtents *pinned, const GArray *subvolumes, GError
 	       (!pass_checkpoint(pinned->pass) || note_subvolumes(pinned, error));
 }
 
-bool pinned_extents_look(PinnedExtents *pinned, uint64_t since, uint64_t *looked_through_bytes,
-			 GError **error)
+bool pinned_extents_check_changed(PinnedExtents *pinned, uint64_t since,
+				  uint64_t *looked_through_bytes, GError **error)
 {
 	HashStore *store = pinned->pass->store;
 	const GArray *subvolumes;
@@ -350,9 +342,8 @@ bool pinned_extents_look(PinnedExtents *pinned, uint64_t since, uint64_t *looked
 	if (root == UINT64_MAX)
 		return true;
 	if (!pin_watch_subvolumes(pinned->watch, &subvolumes, error) ||
-	    !look_at_read_only(pinned, subvolumes, error) ||
-	    !look_at_holders(pinned, subvolumes, error) ||
-	    (root == 0 && !look_at_many(pinned, subvolumes, error)))
+	    !check_holders(pinned, subvolumes, error) ||
+	    (root == 0 && !check_counted(pinned, subvolumes, error)))
 		return false;
 
 	root = MAX(root, 1);
@@ -361,7 +352,7 @@ bool pinned_extents_look(PinnedExtents *pinned, uint64_t since, uint64_t *looked
 			return false;
 		if (root == UINT64_MAX)
 			break;
-		if (!look_at(pinned, subvolumes, root, since, looked_through_bytes, error))
+		if (!check_root(pinned, subvolumes, root, since, looked_through_bytes, error))
 			return false;
 		root++;
 	}
@@ -369,23 +360,9 @@ bool pinned_extents_look(PinnedExtents *pinned, uint64_t since, uint64_t *looked
 	return true;
 }
 
-bool pinned_extents_look_at_all(PinnedExtents *pinned, GError **error)
+bool pinned_extents_reopen_all(PinnedExtents *pinned, GError **error)
 {
-	PinnedExtent row = { 0 };
-	bool found = true;
-
-	while (found && pass_checkpoint(pinned->pass)) {
-		if (!hash_store_next_pinned(pinned->pass->store, row.extent.address, &row, &found,
-					    error))
-			return false;
-		if (found && row.holders > 0 && !check(pinned, &row, error))
-			return false;
-		if (found && row.holders == 0)
-			pinned_extents_reopen(pinned, row.extent.address);
-		row.extent.address++;
-	}
-
-	return true;
+	return check_deferred(pinned, true, error);
 }
 
 GArray *pinned_extents_list_over(const PinnedExtents *pinned)

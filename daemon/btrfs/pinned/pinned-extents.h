@@ -24,18 +24,22 @@ void pinned_extents_free(PinnedExtents *pinned);
  * Check the extent at @address, which exists and has @refs references by its item.  To be called in the order of
  * addresses.
  */
-bool pinned_extents_see(PinnedExtents *pinned, uint64_t address, uint64_t refs, GError **error)
+bool pinned_extents_check_at(PinnedExtents *pinned, uint64_t address, uint64_t refs, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
 
 /*
  * Check what changed in files and subvolumes since the transaction @since.  *looked_through_bytes grows by the
  * items looked through.
  */
-bool pinned_extents_look(PinnedExtents *pinned, uint64_t since, uint64_t *looked_through_bytes,
-			 GError **error) G_GNUC_WARN_UNUSED_RESULT;
+bool pinned_extents_check_changed(PinnedExtents *pinned, uint64_t since,
+				  uint64_t *looked_through_bytes, GError **error)
+	G_GNUC_WARN_UNUSED_RESULT;
 
-/* Treat all causes as ended, because nothing tells whether new extents could cover them. */
-bool pinned_extents_look_at_all(PinnedExtents *pinned, GError **error) G_GNUC_WARN_UNUSED_RESULT;
+/*
+ * Treat all causes as ended, because nothing tells whether new extents could cover them.  Deferred extents are only
+ * checked.
+ */
+bool pinned_extents_reopen_all(PinnedExtents *pinned, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
 /* Treat the cause of the extent at @address as ended. */
 void pinned_extents_reopen(PinnedExtents *pinned, uint64_t address);
@@ -45,19 +49,19 @@ void pinned_extents_reopen(PinnedExtents *pinned, uint64_t address);
  * sources.  @others are their marks (ReplanList).  Returns false, and does nothing, if none is new: then it was
  * planned so in this pass already.
  */
-bool pinned_extents_turn(PinnedExtents *pinned, uint64_t address, uint64_t others);
+bool pinned_extents_replan(PinnedExtents *pinned, uint64_t address, uint64_t others);
 
 /*
- * Turn the extent at @address when pinned_extents_turn_waiting() is called next.  Extents that are turned now may need
- * it as a source until then.
+ * The same when pinned_extents_replan_waiting() is called next.  Extents that are planned again now may need this one as
+ * a source until then.
  */
-void pinned_extents_turn_later(PinnedExtents *pinned, uint64_t address, uint64_t others);
+void pinned_extents_replan_later(PinnedExtents *pinned, uint64_t address, uint64_t others);
 
-/* Turn the extents that were left for later; returns the number of those that are planned again. */
-uint64_t pinned_extents_turn_waiting(PinnedExtents *pinned);
+/* Plan the extents that were left for later once more; returns the number of those that are. */
+uint64_t pinned_extents_replan_waiting(PinnedExtents *pinned);
 
-/* Whether pinned_extents_turn() was called for the extent at @address. */
-bool pinned_extents_was_turned(const PinnedExtents *pinned, uint64_t address);
+/* Whether pinned_extents_replan() was called for the extent at @address. */
+bool pinned_extents_was_replanned(const PinnedExtents *pinned, uint64_t address);
 
 /* The addresses (uint64_t) of all extents whose cause may have ended; to be freed. */
 GArray *pinned_extents_list_over(const PinnedExtents *pinned);

@@ -8,7 +8,6 @@
 #include "daemon/btrfs/plan/zero-source.h"
 #include "hashstore/objects/objects.h"
 
-#include <string.h>
 #include <sys/statvfs.h>
 
 /* A shorter extent gains little. */

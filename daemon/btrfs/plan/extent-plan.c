@@ -15,12 +15,10 @@ struct ExtentPlan {
 	ExtentRefs *refs; /* of the target */
 	RefChoice *choice;
 	ExtentFiles *files;
-	ExtentScope *scope;
 	GArray *steps;
 	RemainderPlan *rest;   /* what is copied */
 	GArray *rest_steps;    /* ExtentStep: those of the rest, which come last */
-	GArray *locked;        /* uint32_t: ids of sources, which are to stay */
-	GHashTable *is_locked; /* the same, to be looked up */
+	GHashTable *locked;    /* ids of sources, which are to stay */
 	GHashTable *in_runs;   /* ids of the sources of runs */
 	uint64_t locked_bytes; /* of sources that could have been targets later */
 	ObjectTable *table;
@@ -41,12 +39,10 @@ ExtentPlan *extent_plan_new(Pass *pass, ExtentSums *sums, ObjectTable *table, Ex
 	plan->coverage = extent_coverage_new(pass, sums, plan->sources, plan->refs);
 	plan->cover = extent_coverage_cover(plan->coverage);
 	plan->files = files;
-	plan->scope = pass->btrfs.scope;
 	plan->steps = g_array_new(false, false, sizeof(ExtentStep));
 	plan->rest = remainder_plan_new(pass);
 	plan->rest_steps = g_array_new(false, false, sizeof(ExtentStep));
-	plan->locked = g_array_new(false, false, sizeof(uint32_t));
-	plan->is_locked = g_hash_table_new(NULL, NULL);
+	plan->locked = g_hash_table_new(NULL, NULL);
 	plan->in_runs = g_hash_table_new(NULL, NULL);
 	plan->table = table;
 	return plan;
@@ -64,8 +60,7 @@ void extent_plan_free(ExtentPlan *plan)
 	g_array_unref(plan->steps);
 	remainder_plan_free(plan->rest);
 	g_array_unref(plan->rest_steps);
-	g_array_unref(plan->locked);
-	g_hash_table_unref(plan->is_locked);
+	g_hash_table_unref(plan->locked);
 	g_hash_table_unref(plan->in_runs);
 	g_free(plan);
 }
@@ -118,11 +113,9 @@ static bool lock_source(ExtentPlan *plan, const Object *source)
 {
 	uint32_t id = source->id;
 
-	if (g_hash_table_contains(plan->is_locked, GUINT_TO_POINTER(id)))
+	if (!g_hash_table_add(plan->locked, GUINT_TO_POINTER(id)))
 		return true;
 
-	g_array_append_val(plan->locked, id);
-	g_hash_table_add(plan->is_locked, GUINT_TO_POINTER(id));
 	if (object_table_rank(plan->table, id) > object_table_rank(plan->table, plan->target->id) &&
 	    !g_hash_table_contains(plan->in_runs, GUINT_TO_POINTER(id)))
 		plan->locked_bytes += source->size_bytes;
@@ -369,7 +362,7 @@ static bool is_forbidden(ExtentPlan *plan, bool *ret, SkipReason *ret_reason, GE
 	for (size_t i = 0; i < n && !*ret; i++) {
 		bool is_in;
 
-		if (!extent_scope_has(plan->scope, &refs[i], &is_in, ret_reason, error))
+		if (!extent_scope_has(plan->pass->btrfs.scope, &refs[i], &is_in, ret_reason, error))
 			return false;
 		if (!extent_files_is_source(plan->files, &refs[i]))
 			*ret_reason = extent_files_is_own(plan->files, &refs[i])
@@ -429,8 +422,7 @@ static void begin(ExtentPlan *plan, const Object *target, const GArray *runs)
 {
 	plan->target = target;
 	plan->locked_bytes = 0;
-	g_array_set_size(plan->locked, 0);
-	g_hash_table_remove_all(plan->is_locked);
+	g_hash_table_remove_all(plan->locked);
 	g_hash_table_remove_all(plan->in_runs);
 	for (guint i = 0; i < runs->len; i++)
 		g_hash_table_add(plan->in_runs,
@@ -501,12 +493,12 @@ uint64_t extent_plan_costly_bytes(const ExtentPlan *plan)
 	return ref_choice_compare_bytes(plan->choice);
 }
 
-const GArray *extent_plan_moved(const ExtentPlan *plan)
+GHashTable *extent_plan_moved(const ExtentPlan *plan)
 {
 	return extent_sources_moved(plan->sources);
 }
 
-const GArray *extent_plan_locked(const ExtentPlan *plan)
+GHashTable *extent_plan_locked(const ExtentPlan *plan)
 {
 	return plan->locked;
 }

@@ -85,11 +85,11 @@ const GArray *extent_plan_parts(const ExtentPlan *plan);
 /* The cover of the target; NULL: the target is compressed, and others equal it as a whole. */
 const ExtentCover *extent_plan_cover(const ExtentPlan *plan);
 
-/* Ids (uint32_t) of its sources: they have to stay, even if their own turn as targets comes later. */
-const GArray *extent_plan_locked(const ExtentPlan *plan);
+/* The ids of its sources: they have to stay, even if their own turn as targets comes later. */
+GHashTable *extent_plan_locked(const ExtentPlan *plan);
 
-/* Ids (uint32_t) of sources that were not used, because they are going to be shared away themselves. */
-const GArray *extent_plan_moved(const ExtentPlan *plan);
+/* The ids of sources that were not used, because they are going to be shared away themselves. */
+GHashTable *extent_plan_moved(const ExtentPlan *plan);
 
 /* The reference to report for the last target: the one that keeps it, if one does; NULL if none is known. */
 const ExtentRef *extent_plan_blamed(const ExtentPlan *plan);

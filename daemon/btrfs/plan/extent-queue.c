@@ -156,24 +156,12 @@ bool extent_queue_is_empty(const ExtentQueue *queue)
 	return !queue->targets.head;
 }
 
-static bool has(const GArray *objects, uint32_t object)
+bool extent_queue_has_any(const ExtentQueue *queue, GHashTable *objects)
 {
-	for (guint i = 0; i < objects->len; i++)
-		if (g_array_index(objects, uint32_t, i) == object)
-			return true;
-
-	return false;
-}
-
-bool extent_queue_has_any(const ExtentQueue *queue, const GArray *objects)
-{
-	if (objects->len == 0)
-		return false;
-
 	for (GList *link = queue->targets.head; link; link = link->next) {
 		const PlannedTarget *planned = link->data;
 
-		if (has(objects, planned->extent.id))
+		if (g_hash_table_contains(objects, GUINT_TO_POINTER(planned->extent.id)))
 			return true;
 	}
 

@@ -57,8 +57,8 @@ guint extent_queue_length(const ExtentQueue *queue);
 
 bool extent_queue_is_empty(const ExtentQueue *queue);
 
-/* Whether any of @objects (uint32_t: ids) is among the targets. */
-bool extent_queue_has_any(const ExtentQueue *queue, const GArray *objects);
+/* Whether any of @objects, a set of ids, is among the targets. */
+bool extent_queue_has_any(const ExtentQueue *queue, GHashTable *objects);
 
 /* Whether a target claimed room that it may still give back. */
 bool extent_queue_claims_room(const ExtentQueue *queue);

@@ -27,7 +27,7 @@ struct ExtentSources {
 	ExtentRefs *refs;
 	BtrfsFileExtents *file_extents;
 	GHashTable *found; /* ExtentSource by id */
-	GArray *moved;     /* uint32_t */
+	GHashTable *moved; /* ids */
 	GArray *groups;    /* GroupedRef, of the present source */
 	bool any_exists;   /* one of those asked for since the last clear still exists */
 	uint32_t owner;    /* of the target; used if sharing stays within owners */
@@ -50,7 +50,7 @@ ExtentSources *extent_sources_new(Pass *pass, ObjectTable *table, const ExtentFi
 	sources->refs = extent_refs_new(pass->filesystem->fd, pass->btrfs.ref_bound);
 	extent_refs_use_windows(sources->refs);
 	sources->file_extents = btrfs_file_extents_new();
-	sources->moved = g_array_new(false, false, sizeof(uint32_t));
+	sources->moved = g_hash_table_new(NULL, NULL);
 	sources->groups = g_array_new(false, false, sizeof(GroupedRef));
 	sources->found = g_hash_table_new_full(NULL, NULL, NULL, (GDestroyNotify)source_free);
 	return sources;
@@ -64,7 +64,7 @@ void extent_sources_free(ExtentSources *sources)
 	extent_refs_free(sources->refs);
 	btrfs_file_extents_free(sources->file_extents);
 	g_hash_table_unref(sources->found);
-	g_array_unref(sources->moved);
+	g_hash_table_unref(sources->moved);
 	g_array_unref(sources->groups);
 	g_free(sources);
 }
@@ -79,7 +79,7 @@ static gboolean is_not_popular(gpointer key, gpointer value, gpointer data)
 
 void extent_sources_clear(ExtentSources *sources)
 {
-	g_array_set_size(sources->moved, 0);
+	g_hash_table_remove_all(sources->moved);
 	sources->any_exists = false;
 	g_hash_table_foreach_remove(sources->found, is_not_popular, NULL);
 	if (g_hash_table_size(sources->found) > POPULAR_MAX)
@@ -105,7 +105,7 @@ void extent_sources_set_owner(ExtentSources *sources, uint32_t owner)
 	g_hash_table_remove_all(sources->found);
 }
 
-const GArray *extent_sources_moved(const ExtentSources *sources)
+GHashTable *extent_sources_moved(const ExtentSources *sources)
 {
 	return sources->moved;
 }
@@ -361,7 +361,7 @@ bool extent_sources_find(ExtentSources *sources, uint32_t id, uint64_t position,
 		return true;
 	sources->any_exists |= facts & (FACT_MOVED | FACT_AWAY);
 	if (facts & FACT_MOVED) {
-		g_array_append_val(sources->moved, id);
+		g_hash_table_add(sources->moved, GUINT_TO_POINTER(id));
 		return true;
 	}
 	if (facts & FACT_AWAY)

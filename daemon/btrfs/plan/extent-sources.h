@@ -47,11 +47,8 @@ void extent_sources_note_sharing(ExtentSources *sources);
 /* From now on, use only files of the user @owner if --across-owners requires it. */
 void extent_sources_set_owner(ExtentSources *sources, uint32_t owner);
 
-/*
- * Ids (uint32_t) of extents asked for since the last clear that are no sources because they are going to be shared
- * away.
- */
-const GArray *extent_sources_moved(const ExtentSources *sources);
+/* The ids of extents asked for since the last clear that are no sources because they are going to be shared away. */
+GHashTable *extent_sources_moved(const ExtentSources *sources);
 
 /*
  * Whether any file still references part of an extent asked for since the last clear, usable or not, and not held.

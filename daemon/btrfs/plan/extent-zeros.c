@@ -33,18 +33,6 @@ void extent_zeros_free(ExtentZeros *zeros)
 	g_free(zeros);
 }
 
-/* Compute the bytes of the remainder that @cover leaves; *ret is false if no copy of it would do. */
-static bool find_rest(ExtentZeros *zeros, const Object *target, const ExtentCover *cover,
-		      const ExtentRef *refs, size_t n_refs, bool *ret, uint64_t *ret_bytes,
-		      GError **error)
-{
-	if (!remainder_plan_lay(zeros->rest, target, cover, refs, n_refs, ret, error))
-		return false;
-
-	*ret_bytes = remainder_plan_bytes(zeros->rest);
-	return true;
-}
-
 /* Whether zeros are shared with other zeros. */
 static bool shares(const ExtentZeros *zeros)
 {
@@ -69,14 +57,16 @@ static bool is_of_use(ExtentZeros *zeros, const Object *target, ExtentCover *cov
 	bool is_laid, done;
 
 	*ret = false;
-	if (!find_rest(zeros, target, cover, refs, n_refs, &is_laid, &without, error))
+	if (!remainder_plan_lay(zeros->rest, target, cover, refs, n_refs, &is_laid, error))
 		return false;
+	without = remainder_plan_bytes(zeros->rest);
 	if (is_laid && without == 0)
 		return true;
 
 	add_zeros(zeros, cover);
-	done = find_rest(zeros, target, cover, refs, n_refs, &is_laid, &with, error);
+	done = remainder_plan_lay(zeros->rest, target, cover, refs, n_refs, &is_laid, error);
 	extent_cover_remove_zeros(cover);
+	with = remainder_plan_bytes(zeros->rest);
 	*ret = done && is_laid && with != without &&
 	       (with == 0 ||
 		(zeros->pass->settings->rewrite != REWRITE_NEVER &&

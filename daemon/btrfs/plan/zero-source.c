@@ -284,42 +284,31 @@ static bool take_best(Chooser *chooser, GError **error)
 	return true;
 }
 
-static void chooser_free(Chooser *chooser)
+static bool choose(Pass *pass, ExtentSums *sums, ObjectTable *table, GError **error)
 {
-	extent_files_free(chooser->files);
-	extent_refs_free(chooser->refs);
-	g_array_unref(chooser->candidates);
-	g_free(chooser->last);
-	g_free(chooser);
-}
+	g_autoptr(ExtentFiles) files = extent_files_new(pass);
+	g_autoptr(ExtentRefs) refs = extent_refs_new(pass->filesystem->fd, pass->btrfs.ref_bound);
+	g_autoptr(GArray) candidates = g_array_new(false, false, sizeof(ZeroCandidate));
+	Chooser chooser = {
+		.pass = pass,
+		.sums = sums,
+		.table = table,
+		.files = files,
+		.refs = refs,
+		.candidates = candidates,
+	};
+	bool is_best;
+	bool done = consider_last(&chooser, &is_best, error) &&
+		    (!is_best || take_best(&chooser, error)) &&
+		    (pass->btrfs.zero_source ||
+		     (consider_unsettled(&chooser, error) && take_best(&chooser, error)));
 
-G_DEFINE_AUTOPTR_CLEANUP_FUNC(Chooser, chooser_free)
-
-static Chooser *chooser_new(Pass *pass, ExtentSums *sums, ObjectTable *table)
-{
-	Chooser *chooser = g_new0(Chooser, 1);
-
-	chooser->pass = pass;
-	chooser->sums = sums;
-	chooser->table = table;
-	chooser->files = extent_files_new(pass);
-	chooser->refs = extent_refs_new(pass->filesystem->fd, pass->btrfs.ref_bound);
-	chooser->candidates = g_array_new(false, false, sizeof(ZeroCandidate));
-	return chooser;
+	g_free(chooser.last);
+	return done;
 }
 
 bool zero_source_choose(Pass *pass, ExtentSums *sums, ObjectTable *table, GError **error)
 {
-	g_autoptr(Chooser) chooser = NULL;
-	bool is_best;
-
 	g_clear_pointer(&pass->btrfs.zero_source, g_free);
-	if (pass->settings->zeros != ZEROS_SHARE)
-		return true;
-
-	chooser = chooser_new(pass, sums, table);
-	if (!consider_last(chooser, &is_best, error) || (is_best && !take_best(chooser, error)))
-		return false;
-	return pass->btrfs.zero_source ||
-	       (consider_unsettled(chooser, error) && take_best(chooser, error));
+	return pass->settings->zeros != ZEROS_SHARE || choose(pass, sums, table, error);
 }

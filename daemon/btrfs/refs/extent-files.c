@@ -4,15 +4,10 @@
 #include "daemon/btrfs/refs/state-files.h"
 #include "daemon/context/file-opener.h"
 #include "kernel-ioctl/btrfs/btrfs-inode.h"
-#include "kernel-ioctl/call/fd.h"
 #include "kernel-ioctl/call/file-key.h"
-
-#include <fcntl.h>
-#include <string.h>
 
 /* Limits of idle files, and of files that are held. */
 #define OPEN_FILES 128
-
 #define HELD_FILES 128
 
 typedef struct OpenFile {

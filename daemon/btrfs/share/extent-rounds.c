@@ -7,7 +7,6 @@
 #include "daemon/btrfs/plan/block-search.h"
 #include "daemon/btrfs/share/extent-share.h"
 #include "daemon/btrfs/share/resume-point.h"
-#include "daemon/context/filesystem.h"
 #include "daemon/match/match.h"
 #include "daemon/match/run-order.h"
 #include "daemon/share/page-cache-drop.h"
@@ -112,16 +111,9 @@ static bool match(ExtentRounds *rounds, FileOpener *opener, Sorter **ret, GError
 }
 
 /*
- * Sources of the first round may be targets of the next one.  Their items in the extent tree have the new
- * references only after a commit.
+ * Try long extents once more, with all extents that have any of their blocks.  Sources so far may be targets now: their
+ * items in the extent tree have the new references only after a commit.
  */
-static bool commit_shared(Pass *pass, uint64_t n_runs, GError **error)
-{
-	return n_runs == 0 || pass->result->shared.runs == 0 || pass->settings->dry_run ||
-	       filesystem_flush(pass->filesystem, error);
-}
-
-/* Try long extents once more, with all extents that have any of their blocks. */
 static bool search_blocks(ExtentRounds *rounds, GError **error)
 {
 	g_autoptr(BlockSearch) search = g_steal_pointer(&rounds->round.search);
@@ -130,7 +122,7 @@ static bool search_blocks(ExtentRounds *rounds, GError **error)
 
 	if (may_share_more(rounds->pass) &&
 	    (!block_search_run(search, runs, error) || !sorter_sort(runs, error) ||
-	     !commit_shared(rounds->pass, sorter_count(runs), error)))
+	     (sorter_count(runs) > 0 && !pass_flush_shared(rounds->pass, error))))
 		return false;
 	rounds->round.sources = block_search_sources(search);
 	if (may_share_more(rounds->pass) && sorter_count(runs) > 0)
@@ -194,15 +186,15 @@ static bool had_few_sources(const ExtentRounds *rounds, const Object *source, bo
 }
 
 /* Plan @source once more; @may_wait: if an earlier one needs its data, after that. */
-static void turn(ExtentRounds *rounds, const Object *source, const ReplanEntry *entry,
-		 bool may_wait)
+static void replan(ExtentRounds *rounds, const Object *source, const ReplanEntry *entry,
+		   bool may_wait)
 {
 	Pass *pass = rounds->pass;
 
 	if (may_wait && replan_list_is_needed(rounds->round.replan, entry))
-		pinned_extents_turn_later(pass->btrfs.pinned, source->inode, entry->marks);
-	else if (pinned_extents_turn(pass->btrfs.pinned, source->inode, entry->marks))
-		pass->btrfs.n_turned++;
+		pinned_extents_replan_later(pass->btrfs.pinned, source->inode, entry->marks);
+	else if (pinned_extents_replan(pass->btrfs.pinned, source->inode, entry->marks))
+		pass->btrfs.n_replanned++;
 }
 
 /*
@@ -210,13 +202,13 @@ static void turn(ExtentRounds *rounds, const Object *source, const ReplanEntry *
  * them, or others were shared with them.  Others were targets too early.  An extent that snapshots hold has no
  * writable reference left to share away.
  */
-static bool turn_sources(ExtentRounds *rounds, GError **error)
+static bool replan_sources(ExtentRounds *rounds, GError **error)
 {
 	Pass *pass = rounds->pass;
 	GHashTableIter iterator;
 	gpointer id, value;
 
-	pass->btrfs.n_turned += pinned_extents_turn_waiting(pass->btrfs.pinned);
+	pass->btrfs.n_replanned += pinned_extents_replan_waiting(pass->btrfs.pinned);
 	replan_list_iterate(rounds->round.replan, &iterator);
 	while (may_share_more(pass) && g_hash_table_iter_next(&iterator, &id, &value)) {
 		unsigned facts = object_table_facts(rounds->table, GPOINTER_TO_UINT(id));
@@ -236,7 +228,7 @@ static bool turn_sources(ExtentRounds *rounds, GError **error)
 		if (!may && !had_few_sources(rounds, &source, &may, error))
 			return false;
 		if (may)
-			turn(rounds, &source, entry, facts & FACT_PINNED && !is_early);
+			replan(rounds, &source, entry, facts & FACT_PINNED && !is_early);
 	}
 
 	return true;
@@ -254,7 +246,7 @@ bool extent_rounds_share(Pass *pass, ExtentSums *sums, ObjectTable *table, GErro
 	bool done = first_round(&rounds, error) &&
 		    (rounds.round.n_pinned == 0 || !may_share_more(pass) ||
 		     second_round(&rounds, error)) &&
-		    turn_sources(&rounds, error);
+		    replan_sources(&rounds, error);
 
 	block_search_free(rounds.round.search);
 	return done;

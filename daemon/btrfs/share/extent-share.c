@@ -13,7 +13,6 @@
 #include "daemon/btrfs/share/step-batch.h"
 #include "daemon/btrfs/share/target-runs.h"
 #include "daemon/share/dedupe-failure.h"
-#include "hashstore/objects/open-extents.h"
 
 /* The outcome of one step. */
 typedef enum {
@@ -144,7 +143,7 @@ static bool is_true_target(const ExtentSharer *sharer, const Object *target)
 
 	return sharer->round->is_news &&
 	       !(sources && g_hash_table_contains(sources, GUINT_TO_POINTER(target->id))) &&
-	       !pinned_extents_was_turned(sharer->pass->btrfs.pinned, target->inode);
+	       !pinned_extents_was_replanned(sharer->pass->btrfs.pinned, target->inode);
 }
 
 /*
@@ -206,10 +205,12 @@ static void enqueue(ExtentSharer *sharer, const Object *target)
 /* The sources of the present plan stay, also if their own turn comes later. */
 static void lock_sources(ExtentSharer *sharer)
 {
-	const GArray *locked = extent_plan_locked(sharer->plan);
+	GHashTableIter iterator;
+	gpointer id;
 
-	for (guint i = 0; i < locked->len; i++)
-		object_table_add_fact(sharer->table, g_array_index(locked, uint32_t, i),
+	g_hash_table_iter_init(&iterator, extent_plan_locked(sharer->plan));
+	while (g_hash_table_iter_next(&iterator, &id, NULL))
+		object_table_add_fact(sharer->table, GPOINTER_TO_UINT(id),
 				      FACT_LOCKED | FACT_SERVED);
 }
 

@@ -14,7 +14,7 @@
 #define AHEAD_BYTES (UINT64_C(4) << 20)
 
 /* A reference that was shared: it has the data of @source from @source_offset on. */
-struct StandIn {
+struct SpareSource {
 	FileKey source;
 	uint64_t source_offset;
 	ExtentRef place;
@@ -47,7 +47,7 @@ struct StepPool {
 	pthread_cond_t has_work;
 	GQueue waiting;       /* StepJob, in the order of putting */
 	GHashTable *in_use;   /* set of FileKey: the files of steps that are being shared */
-	GPtrArray *stand_ins; /* StandIn */
+	GPtrArray *spares;    /* SpareSource */
 	uint64_t ahead_bytes; /* fetched for waiting jobs */
 	bool is_closing;
 };
@@ -84,31 +84,32 @@ static const ExtentRef *source_of(const StepJob *job)
 	if (job->step.from != STEP_FROM_PLACE)
 		return NULL;
 
-	return job->stand_in ? &job->stand_in->place : &job->step.source;
+	return job->spare ? &job->spare->place : &job->step.source;
 }
 
-static bool stands_for_source(const StandIn *at, const ExtentStep *step)
+static bool is_spare_of(const SpareSource *spare, const ExtentStep *step)
 {
 	FileKey source = key_of(&step->source);
 
-	return file_key_equal(&at->source, &source) && at->source_offset == step->source_offset;
+	return file_key_equal(&spare->source, &source) &&
+	       spare->source_offset == step->source_offset;
 }
 
-/* A stand-in for the source of @step whose file nobody uses. */
-static const StandIn *find_stand_in(const StepPool *pool, const ExtentStep *step)
+/* A spare source of @step whose file nobody uses. */
+static const SpareSource *find_spare(const StepPool *pool, const ExtentStep *step)
 {
-	for (guint i = 0; i < pool->stand_ins->len; i++) {
-		const StandIn *at = g_ptr_array_index(pool->stand_ins, i);
+	for (guint i = 0; i < pool->spares->len; i++) {
+		const SpareSource *spare = g_ptr_array_index(pool->spares, i);
 
-		if (stands_for_source(at, step) && at->length >= step->length &&
-		    !is_in_use(pool, &at->place))
-			return at;
+		if (is_spare_of(spare, step) && spare->length >= step->length &&
+		    !is_in_use(pool, &spare->place))
+			return spare;
 	}
 
 	return NULL;
 }
 
-/* Whether nobody uses the files of @job, with a stand-in if need be. */
+/* Whether nobody uses the files of @job, with a spare source if need be. */
 static bool is_free(const StepPool *pool, StepJob *job)
 {
 	const ExtentStep *step = &job->step;
@@ -118,8 +119,8 @@ static bool is_free(const StepPool *pool, StepJob *job)
 	if (step->from != STEP_FROM_PLACE || !is_in_use(pool, &step->source))
 		return true;
 
-	job->stand_in = find_stand_in(pool, step);
-	return job->stand_in != NULL;
+	job->spare = find_spare(pool, step);
+	return job->spare != NULL;
 }
 
 /* The first job whose files nobody uses; NULL: there is none now. */
@@ -142,14 +143,14 @@ static StepJob *take_next(StepPool *pool)
 	return NULL;
 }
 
-/* Share the step of @job with its stand-in.  If that fails, the stand-in may be to blame. */
-static void share_with_stand_in(StepSharer *sharer, StepJob *job)
+/* Share the step of @job with its spare source.  If that fails, that source may be to blame. */
+static void share_with_spare(StepSharer *sharer, StepJob *job)
 {
 	ExtentStep step = job->step;
-	StepFiles files = { job->files.to, job->stand_in->reader };
+	StepFiles files = { job->files.to, job->spare->reader };
 
-	step.source = job->stand_in->place;
-	step.source_offset = job->stand_in->offset;
+	step.source = job->spare->place;
+	step.source_offset = job->spare->offset;
 	job->shared = step_sharer_share(sharer, &step, &files);
 	job->is_left = job->shared.done < step.length;
 }
@@ -163,8 +164,8 @@ static void share_step(StepSharer *sharer, StepJob *job, pthread_mutex_t *mutex)
 
 	if (mutex)
 		pthread_mutex_unlock(mutex);
-	if (job->stand_in)
-		share_with_stand_in(sharer, job);
+	if (job->spare)
+		share_with_spare(sharer, job);
 	else
 		job->shared = step_sharer_share(sharer, &job->step, &job->files);
 	if (mutex)
@@ -173,29 +174,29 @@ static void share_step(StepSharer *sharer, StepJob *job, pthread_mutex_t *mutex)
 		*job->differs = true;
 }
 
-/* Whether the threads could use one more stand-in for the source of @step. */
-static bool wants_stand_in(const StepPool *pool, const ExtentStep *step)
+/* Whether the threads could use one more spare source of @step. */
+static bool wants_spare(const StepPool *pool, const ExtentStep *step)
 {
 	guint n = 0;
 
-	for (guint i = 0; i < pool->stand_ins->len; i++)
-		n += stands_for_source(g_ptr_array_index(pool->stand_ins, i), step);
+	for (guint i = 0; i < pool->spares->len; i++)
+		n += is_spare_of(g_ptr_array_index(pool->spares, i), step);
 
 	return n + 1 < pool->n_sharers;
 }
 
 /* From now on, the target of @job is a source, if this is of use. */
-static bool add_stand_in(StepPool *pool, const StepJob *job)
+static bool add_spare(StepPool *pool, const StepJob *job)
 {
 	const ExtentStep *step = &job->step;
-	StandIn *at;
+	SpareSource *spare;
 
 	if (step->from != STEP_FROM_PLACE || job->is_left || job->shared.done < step->length ||
-	    !wants_stand_in(pool, step))
+	    !wants_spare(pool, step))
 		return false;
 
-	at = g_new(StandIn, 1);
-	*at = (StandIn){
+	spare = g_new(SpareSource, 1);
+	*spare = (SpareSource){
 		.source = key_of(&step->source),
 		.source_offset = step->source_offset,
 		.place = step->target,
@@ -203,7 +204,7 @@ static bool add_stand_in(StepPool *pool, const StepJob *job)
 		.length = step->length,
 		.reader = job->files.to,
 	};
-	g_ptr_array_add(pool->stand_ins, at);
+	g_ptr_array_add(pool->spares, spare);
 	return true;
 }
 
@@ -258,7 +259,7 @@ static void do_job(Sharer *sharer, StepJob *job)
 	use(pool, &job->step.target);
 	/* Another job may have waited for these files. */
 	pthread_cond_broadcast(&pool->has_work);
-	if (!add_stand_in(pool, job))
+	if (!add_spare(pool, job))
 		drop_target(pool, job);
 	disuse(pool, &job->step.target);
 	pthread_cond_broadcast(&pool->has_work);
@@ -335,7 +336,7 @@ StepPool *step_pool_new(Pass *pass, ExtentFiles *files, StepSharer *own)
 	pthread_cond_init(&pool->has_work, NULL);
 	g_queue_init(&pool->waiting);
 	pool->in_use = g_hash_table_new_full(file_key_hash, file_key_equal, g_free, NULL);
-	pool->stand_ins = g_ptr_array_new_with_free_func(g_free);
+	pool->spares = g_ptr_array_new_with_free_func(g_free);
 	start_threads(pool, files);
 	return pool;
 }
@@ -366,7 +367,7 @@ void step_pool_free(StepPool *pool)
 	if (pool->messages)
 		message_queue_unref(pool->messages);
 	g_hash_table_unref(pool->in_use);
-	g_ptr_array_unref(pool->stand_ins);
+	g_ptr_array_unref(pool->spares);
 	pthread_cond_destroy(&pool->has_work);
 	pthread_mutex_destroy(&pool->mutex);
 	g_free(pool);
@@ -397,5 +398,5 @@ void step_pool_wait(StepPool *pool)
 	g_auto(Locked) locked G_GNUC_UNUSED = locked_take(&pool->mutex);
 
 	/* Their files are closed from now on. */
-	g_ptr_array_set_size(pool->stand_ins, 0);
+	g_ptr_array_set_size(pool->spares, 0);
 }

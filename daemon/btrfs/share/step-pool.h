@@ -8,7 +8,7 @@
  *
  * The kernel locks both files of a call.  So two steps that have a file in common are never shared at the same time:
  * their threads would only wait for each other.  All references to an extent have one source.  But each of them that
- * was shared is a source, too, whose data is in memory: a stand-in.  So several threads share the references of 40
+ * was shared is a source, too, whose data is in memory: a spare source.  So several threads share the references of 40
  * snapshots.
  *
  * The owner waits for all steps before it goes on.  So no back references are looked up beside a call, which may hang
@@ -18,7 +18,7 @@
  */
 typedef struct StepPool StepPool;
 
-typedef struct StandIn StandIn;
+typedef struct SpareSource SpareSource;
 
 /* One step.  The owner keeps it until step_pool_wait() has returned. */
 typedef struct {
@@ -30,11 +30,11 @@ typedef struct {
 
 	/* The result. */
 	SharedStep shared;
-	bool is_left; /* it is to be tried alone: another one differed, or a stand-in did not serve */
+	bool is_left; /* it is to be tried alone: another one differed, or a spare source did not serve */
 
 	/* Of the pool. */
 	bool is_fetched;
-	const StandIn *stand_in; /* NULL: the source of the step itself */
+	const SpareSource *spare; /* NULL: the source of the step itself */
 } StepJob;
 
 /*

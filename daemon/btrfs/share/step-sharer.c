@@ -38,19 +38,14 @@ void step_sharer_free(StepSharer *sharer)
 static bool still_shows(StepSharer *sharer, const ExtentRef *place, uint64_t offset,
 			uint64_t bytenr, bool *ret, GError **error)
 {
-	g_autoptr(GError) failed = NULL;
 	const BtrfsFileExtent *item;
 
-	*ret = false;
 	btrfs_file_extents_start(sharer->shown, sharer->pass->filesystem->fd, place->root,
 				 place->inode, offset, 1);
-	if (!btrfs_file_extents_next(sharer->shown, &item, &failed)) {
-		/* The subvolume was deleted. */
-		if (g_error_matches(failed, G_FILE_ERROR, G_FILE_ERROR_NOENT))
-			return true;
-		g_propagate_error(error, g_steal_pointer(&failed));
+	/* The subvolume may be deleted by now. */
+	if (!btrfs_file_extents_next_if_any(sharer->shown, &item, error))
 		return false;
-	}
+
 	*ret = item && item->bytenr == bytenr && item->logical <= offset;
 	return true;
 }
