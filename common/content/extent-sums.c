@@ -13,6 +13,12 @@
 #define READ_ON_BYTES (UINT64_C(64) << 20)
 
 /*
+ * A search returns the sums that are wanted.  One that continues the search before it goes twice as far ahead, up
+ * to this distance.  Sources are scattered, and 256 KiB of sums would be read and hashed for each.
+ */
+#define AHEAD_BYTES_MAX (UINT64_C(1) << 30)
+
+/*
  * The cache holds windows of sums.  The extents of one file are scattered, and a search reads all items of a
  * leaf before the one it needs.  64 MiB of data have 128 KiB of sums.
  */
@@ -35,7 +41,9 @@ struct ExtentSums {
 	GHashTable *windows; /* Window by address; the table owns the windows */
 	GQueue used;         /* Window, most recently used first */
 	BtrfsTree *tree;
-	uint64_t low; /* no item before the current one reaches this address */
+	uint64_t low;  /* no item before the current one reaches this address */
+	uint64_t high; /* the search ends here */
+	uint64_t ahead_bytes;
 	/* The current item; n_sums is 0 before the first one and at the end. */
 	uint64_t start; /* address of its first block */
 	BtrfsCsumItem item;
@@ -123,16 +131,33 @@ static uint64_t item_end(const ExtentSums *sums)
 	return sums->start + (uint64_t)sums->item.n_sums * sums->info.sector_bytes;
 }
 
-/* An item with the sum of @bytenr begins at most a leaf of sums before it. */
-static void search(ExtentSums *sums, uint64_t bytenr)
+/* The search that follows goes further ahead if it continues the present one. */
+static void choose_ahead(ExtentSums *sums, uint64_t bytenr)
+{
+	bool continues = sums->is_started && bytenr >= sums->low &&
+			 bytenr - sums->low <= sums->ahead_bytes + READ_ON_BYTES;
+	uint64_t window_bytes = (uint64_t)WINDOW_BLOCKS * sums->info.sector_bytes;
+
+	sums->ahead_bytes =
+		continues ? CLAMP(2 * sums->ahead_bytes, window_bytes, AHEAD_BYTES_MAX) : 0;
+}
+
+/*
+ * Search for the sums of [@bytenr, @end).  An item with the first of them begins at most a leaf of sums before it.
+ */
+static void search(ExtentSums *sums, uint64_t bytenr, uint64_t end)
 {
 	uint64_t leaf_span =
 		(uint64_t)sums->info.node_bytes / sums->info.sum_bytes * sums->info.sector_bytes;
-	BtrfsTreeRange range = {
+	BtrfsTreeRange range;
+
+	choose_ahead(sums, bytenr);
+	sums->high = end + MIN(sums->ahead_bytes, UINT64_MAX - end);
+	range = (BtrfsTreeRange){
 		.tree = BTRFS_CSUM_TREE_OBJECTID,
 		.first = { BTRFS_EXTENT_CSUM_OBJECTID, BTRFS_EXTENT_CSUM_KEY,
 			   bytenr - MIN(bytenr, leaf_span) },
-		.last = { BTRFS_EXTENT_CSUM_OBJECTID, BTRFS_EXTENT_CSUM_KEY, UINT64_MAX },
+		.last = { BTRFS_EXTENT_CSUM_OBJECTID, BTRFS_EXTENT_CSUM_KEY, sums->high - 1 },
 	};
 
 	btrfs_tree_start(sums->tree, sums->fd, &range);
@@ -171,10 +196,10 @@ static bool next_item(ExtentSums *sums, GError **error)
 	return false;
 }
 
-/* The current item, or one not far behind it, may have the sum of @bytenr. */
-static bool can_read_on(const ExtentSums *sums, uint64_t bytenr)
+/* The current item and those behind it, which begin not far away, have the sums of [@bytenr, @end). */
+static bool can_read_on(const ExtentSums *sums, uint64_t bytenr, uint64_t end)
 {
-	return sums->is_started && bytenr >= sums->low &&
+	return sums->is_started && bytenr >= sums->low && end <= sums->high &&
 	       (sums->is_at_end || bytenr <= item_end(sums) + READ_ON_BYTES);
 }
 
@@ -197,8 +222,8 @@ static bool read_range(ExtentSums *sums, uint64_t bytenr, size_t n_blocks, uint6
 	uint64_t end = bytenr + n_blocks * sums->info.sector_bytes;
 
 	memset(ret, 0, n_blocks * sizeof(*ret));
-	if (!can_read_on(sums, bytenr))
-		search(sums, bytenr);
+	if (!can_read_on(sums, bytenr, end))
+		search(sums, bytenr, end);
 
 	for (;;) {
 		if (sums->item.n_sums > 0)

@@ -53,6 +53,7 @@ static int fake_tree_search(struct btrfs_ioctl_search_args_v2 *arguments)
 	uint32_t n_found = 0;
 
 	kernel.asked_items = arguments->key.nr_items;
+	kernel.asked_offset = arguments->key.max_offset;
 	kernel.largest_buffer_bytes = MAX(kernel.largest_buffer_bytes, arguments->buf_size);
 	for (size_t i = 0; i < kernel.n_items; i++) {
 		const FakeItem *item = &kernel.items[i];

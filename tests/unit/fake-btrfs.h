@@ -39,7 +39,8 @@ typedef struct {
 	/* The requests it got. */
 	unsigned n_calls;
 	uint64_t largest_buffer_bytes;
-	uint32_t asked_items; /* by the last search, at most */
+	uint32_t asked_items;  /* by the last search, at most */
+	uint64_t asked_offset; /* of the last key that it asked for */
 } FakeBtrfs;
 
 #define FAKE_BTRFS_FD 1000

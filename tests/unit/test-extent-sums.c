@@ -11,6 +11,9 @@
 #define ADDRESS   (UINT64_C(1) << 30)
 #define ITEMS_MAX 8
 
+/* Read and cached together. */
+#define WINDOW_BLOCKS 2048
+
 /* A checksum tree; the sum of each block is a number of its own. */
 typedef struct {
 	uint32_t *sums[ITEMS_MAX];
@@ -202,6 +205,33 @@ static void test_rising_addresses_cost_one_search(void)
 	g_assert_cmpuint(fake_btrfs()->n_calls, <=, n_calls + 1);
 }
 
+static void test_scattered_addresses_cost_their_own_sums(void)
+{
+	g_auto(FakeSums) fake = { 0 };
+	g_autoptr(ExtentSums) sums = sums_new();
+
+	add_item(&fake, 0, 1000);
+	for (uint64_t gib = 0; gib < 20; gib++) {
+		uint64_t block = (gib * 7 % 20) << 18;
+
+		sum_at(sums, block);
+		g_assert_cmpuint(fake_btrfs()->asked_offset, ==,
+				 ADDRESS + (block + WINDOW_BLOCKS) * BLOCK - 1);
+	}
+}
+
+static void test_searches_in_order_grow(void)
+{
+	g_auto(FakeSums) fake = { 0 };
+	g_autoptr(ExtentSums) sums = sums_new();
+
+	add_item(&fake, 0, 1000);
+	for (uint64_t window = 0; window < 512; window++)
+		sum_at(sums, window * WINDOW_BLOCKS);
+	/* 8, 16, 32 MiB and so on, up to a GiB; 4 GiB in all. */
+	g_assert_cmpuint(fake_btrfs()->n_calls, <=, 16);
+}
+
 static void test_what_was_read_lately_costs_no_search(void)
 {
 	g_auto(FakeSums) fake = { 0 };
@@ -297,6 +327,9 @@ int main(int argc, char *argv[])
 	g_test_add_func("/extent-sums/an-empty-tree-has-no-sums", test_an_empty_tree_has_no_sums);
 	g_test_add_func("/extent-sums/rising-addresses-cost-one-search",
 			test_rising_addresses_cost_one_search);
+	g_test_add_func("/extent-sums/scattered-addresses-cost-their-own-sums",
+			test_scattered_addresses_cost_their_own_sums);
+	g_test_add_func("/extent-sums/searches-in-order-grow", test_searches_in_order_grow);
 	g_test_add_func("/extent-sums/what-was-read-lately-costs-no-search",
 			test_what_was_read_lately_costs_no_search);
 	g_test_add_func("/extent-sums/far-more-than-is-kept-is-read-right",
