@@ -193,5 +193,21 @@ def edited(root, chance, total_bytes):
         os.close(fd)
 
 
+def fragmented(root, chance, total_bytes):
+    """Disk images that guests wrote in small pieces, flushed now and then, and copies of them in one piece."""
+    size_bytes = total_bytes // 4 // MIB * MIB
+    for piece_bytes in (8 * KIB, 32 * KIB):
+        data = chance.randbytes(size_bytes)
+        write(root, f"{piece_bytes}.copy", data)
+        with open(os.path.join(root, f"{piece_bytes}.image"), "wb", buffering=0) as image:
+            image.truncate(size_bytes)
+            places = range(0, size_bytes, piece_bytes)
+            for number, place in enumerate(chance.sample(places, len(places))):
+                os.pwrite(image.fileno(), data[place:place + piece_bytes], place)
+                if number % 64 == 63:
+                    os.fdatasync(image.fileno())
+
+
 KINDS = {kind.__name__.replace("_", "-"): kind
-         for kind in (layers, logs, dumps, archives, pages, runs, short_runs, repeats, inside, cuts, mail, sparse, edited)}
+         for kind in (layers, logs, dumps, archives, pages, runs, short_runs, repeats, inside, cuts, mail, sparse, edited,
+                      fragmented)}
