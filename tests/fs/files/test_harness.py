@@ -7,6 +7,7 @@ import pathlib
 import re
 import subprocess
 import sys
+import tempfile
 
 import pytest
 
@@ -14,6 +15,7 @@ import content
 import harness
 import oracle
 import schemas
+from filesystem import LoopFilesystem
 
 FAKE = harness.KIT / "fake-dedupd"
 
@@ -26,6 +28,30 @@ def program():
 @pytest.fixture
 def twins(tree):
     return content.write_twins(tree, 8 * content.MIB)
+
+
+class MadeElsewhere(LoopFilesystem):
+    """A filesystem on a device of its own making, as benchmarks have."""
+
+    def _make(self):
+        self.directory = tempfile.mkdtemp(prefix="dedupd-fs-")
+        self.mount_point = self.directory + "/mount"
+        os.mkdir(self.mount_point)
+        self.image = self.directory + "/image"
+        with open(self.image, "wb") as image:
+            image.truncate(self.size_bytes)
+        self.device = self._attach()
+        subprocess.run(["mkfs.btrfs", "-q", self.device], check=True)
+        self.mount()
+
+
+def test_a_device_that_a_filesystem_made_itself_goes_with_it(filesystem):
+    with MadeElsewhere("btrfs") as made:
+        device, directory = made.device, made.directory
+        assert pathlib.Path(f"/sys/block/{device[5:]}/loop/backing_file").exists()
+
+    assert not pathlib.Path(f"/sys/block/{device[5:]}/loop/backing_file").exists()
+    assert not os.path.exists(directory)
 
 
 def test_a_pass_that_keeps_its_promises_goes_through(dedupd, twins):

@@ -286,10 +286,9 @@ class LoopFilesystem:
             return
         self._swap_off()
         self._unmount_all()
-        if self.image_directory:
-            self._detach()
-            shutil.rmtree(self.image_directory)
-        shutil.rmtree(self.directory)
+        self._detach()
+        for directory in filter(None, (self.image_directory, self.directory)):
+            shutil.rmtree(directory)
         self.directory = self.image_directory = None
 
     def _swap_off(self):
@@ -320,5 +319,7 @@ class LoopFilesystem:
         return mounts
 
     def _detach(self):
+        if self.image is None:
+            return
         for line in _run("losetup", "--noheadings", "--output", "NAME", "-j", self.image).split():
             _run("losetup", "--detach", line)
