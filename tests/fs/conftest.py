@@ -7,7 +7,6 @@ import pathlib
 import shutil
 import signal
 import sys
-import tempfile
 
 import pytest
 
@@ -15,12 +14,15 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent / "kit"))
 
 import harness
 import own_mounts
-from filesystem import CommandFailed, FilesystemDamaged, FilesystemUnavailable, LoopFilesystem
+from filesystem import CommandFailed, FilesystemDamaged, FilesystemUnavailable, LoopFilesystem, has_room_for_images
 from race import RacingWriters
 from service import Service
 
 HAS_FAILED = pytest.StashKey()
 SHARED_MEMORY = pathlib.Path("/dev/shm")
+# So that no test waits for the disk of another one.
+if has_room_for_images(SHARED_MEMORY):
+    LoopFilesystem.images = SHARED_MEMORY
 
 
 def pytest_configure(config):
@@ -154,12 +156,11 @@ def service(program, tmp_path):
 
 
 @pytest.fixture
-def quick_disks(monkeypatch, tmp_path):
-    """Have images of filesystems lie in memory, so that each is a disk of its own."""
-    # @tmp_path is made before, where it belongs.
+def quick_disks(monkeypatch):
+    """Have images of filesystems lie in memory, so that each is a disk of its own, and quick."""
     if not SHARED_MEMORY.is_dir():
         pytest.skip(f"{SHARED_MEMORY} is not there")
-    monkeypatch.setattr(tempfile, "tempdir", str(SHARED_MEMORY))
+    monkeypatch.setattr(LoopFilesystem, "images", SHARED_MEMORY)
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ import pytest
 import harness
 import ioctls
 import oracle
-from content import BLOCK, KIB, MIB, noise, write
+from content import BLOCK, KIB, MIB, cache_pages, noise, write
 
 # A pass may read the data once, this much per byte freed, and the slack.
 READ_FACTOR = 16  # MaxCompare= on disks that do not rotate
@@ -207,21 +207,13 @@ def test_of_two_sides_with_many_clones_one_is_skipped(tree, dedupd):
     make_clones_of_two(tree, 16 * MIB, 40)
     harness.settle(dedupd.filesystem)
     dedupd.filesystem.drop_caches()
-    read_at_random(tree / "two")
+    cache_pages(tree / "two")
 
     run = dedupd.run(tree)
 
     assert run.freed_bytes == 0
     assert sorted(run.skip_of("clones")["examples"]) == [str(tree / "one")]
     assert run.skip_of("clones")["bytes"] == 16 * MIB
-
-
-def read_at_random(path):
-    """Cache a file in single pages, as whoever uses it does."""
-    with open(path, "rb", buffering=0) as file:
-        os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_RANDOM)
-        while file.read(MIB):
-            pass
 
 
 def shuffled_clone(source, path, order):

@@ -45,6 +45,7 @@ class MadeElsewhere(LoopFilesystem):
         self.mount()
 
 
+@pytest.mark.parametrize("kind", ["btrfs"])
 def test_a_device_that_a_filesystem_made_itself_goes_with_it(filesystem):
     with MadeElsewhere("btrfs") as made:
         device, directory = made.device, made.directory

@@ -135,6 +135,15 @@ def write_twins(directory, size, seed=1, names=("one", "two")):
     return [write(directory / name, data) for name in names]
 
 
+def cache_pages(path, every_other_mib=False):
+    """Have a file in the page cache, without what the kernel would read ahead."""
+    with open(path, "rb") as file:
+        fd = file.fileno()
+        os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_RANDOM)
+        for offset in range(0, os.fstat(fd).st_size, (1 + every_other_mib) * MIB):
+            os.pread(fd, MIB, offset)
+
+
 def forget_pages(tree):
     """Put all files out of the page cache."""
     for path in pathlib.Path(tree).rglob("*"):

@@ -31,10 +31,8 @@ UNMOUNT_SECONDS = 10
 # A pass of another test that has mounts of its own has copies of all mounts, as long as it lasts.
 OTHERS_SECONDS = 30
 SECTOR_BYTES = 512
-SHARED_MEMORY = "/dev/shm"
-# Of several tests at a time.
+# For the images of several tests at a time.
 IMAGES_BYTES = 8 << 30
-TEMPORARY = tempfile.gettempdir()
 
 
 class FilesystemUnavailable(Exception):
@@ -75,21 +73,25 @@ def _run(*command):
     return done.stdout.strip()
 
 
-def _place_of_images():
-    """Memory if there is plenty, so that no test waits for the disk of another one."""
-    with contextlib.suppress(FileNotFoundError):
-        found = os.statvfs(SHARED_MEMORY)
-        if tempfile.gettempdir() == TEMPORARY and found.f_bavail * found.f_frsize >= IMAGES_BYTES:
-            return SHARED_MEMORY
-    return tempfile.gettempdir()
+def has_room_for_images(directory):
+    """Whether several tests at a time may have their images there."""
+    try:
+        found = os.statvfs(directory)
+    except FileNotFoundError:
+        return False
+    return found.f_bavail * found.f_frsize >= IMAGES_BYTES
 
 
 class LoopFilesystem:
     """One filesystem, mounted while the context lasts.
 
+    Its image lies in LoopFilesystem.images; None: where tempfile makes its files.
+
     mount_point and device are strings; device is such as "/dev/loop3".  With @knows_names each inode of
     an XFS keeps its names.
     """
+
+    images = None
 
     def __init__(self, kind, size="512M", mkfs_options=(), mount_options=(), knows_names=False):
         if kind not in ("btrfs", "xfs"):
@@ -125,7 +127,7 @@ class LoopFilesystem:
 
     def _make(self):
         self.directory = tempfile.mkdtemp(prefix="dedupd-fs-")
-        self.image_directory = tempfile.mkdtemp(prefix="dedupd-image-", dir=_place_of_images())
+        self.image_directory = tempfile.mkdtemp(prefix="dedupd-image-", dir=self.images)
         self.image = os.path.join(self.image_directory, "image")
         self.mount_point = os.path.join(self.directory, "mount")
         os.mkdir(self.mount_point)

@@ -5,7 +5,6 @@ import mmap
 import os
 import pathlib
 import random
-import tempfile
 import threading
 import time
 
@@ -18,21 +17,12 @@ from filesystem import parse_size
 
 RATE = "20M"
 FILES = 60
-SHARED_MEMORY = pathlib.Path("/dev/shm")
 
 
 def is_overloaded():
     """Whether sleepers are not woken in time, and what was asked of a loop device waits for its
     thread: then it does in one second what another was asked for."""
     return os.getloadavg()[0] > 2 * os.cpu_count()
-
-
-@pytest.fixture
-def quick_disks(monkeypatch):
-    """Have filesystems lie in memory, so that only the budget slows a pass down."""
-    if not SHARED_MEMORY.is_dir():
-        pytest.skip(f"{SHARED_MEMORY} is not there")
-    monkeypatch.setattr(tempfile, "tempdir", str(SHARED_MEMORY))
 
 
 @pytest.fixture

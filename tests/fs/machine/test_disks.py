@@ -5,7 +5,6 @@ import json
 import os
 import pathlib
 import signal
-import tempfile
 import time
 
 import pytest
@@ -157,7 +156,7 @@ def below(quick_disks):
 @pytest.fixture
 def two_on_one_disk(below, make_filesystem, monkeypatch):
     """Two filesystems in files on one disk, each with much to compare."""
-    monkeypatch.setattr(tempfile, "tempdir", below.mount_point)
+    monkeypatch.setattr(LoopFilesystem, "images", below.mount_point)
     both = [make_filesystem("btrfs", "256M"), make_filesystem("xfs", "300M")]
     for filesystem in both:
         for number in range(8):

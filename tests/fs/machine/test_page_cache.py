@@ -83,25 +83,14 @@ def test_what_was_read_to_find_is_compared_from_memory(files, dedupd):
     assert on_disk <= run.read["disk_bytes"] <= 1.05 * on_disk + metadata
 
 
-def make_hot(*paths, every_other_mib=False):
-    """Have files in the page cache, as whoever uses them does; their resident bytes."""
-    for path in paths:
-        fd = os.open(path, os.O_RDONLY)
-        try:
-            os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_RANDOM)
-            for offset in range(0, os.fstat(fd).st_size, (1 + every_other_mib) * MIB):
-                os.pread(fd, MIB, offset)
-        finally:
-            os.close(fd)
-    return [ioctls.resident_bytes(path) for path in paths]
-
-
 def run_hot(dedupd, *paths, every_other_mib=False):
     """A pass while these files, and no other, are in the page cache; all that was there stays."""
     harness.settle(dedupd.filesystem)
     dedupd.filesystem.drop_caches()
     drops = harness.cache_drops()
-    cached = make_hot(*paths, every_other_mib=every_other_mib)
+    for path in paths:
+        content.cache_pages(path, every_other_mib=every_other_mib)
+    cached = [ioctls.resident_bytes(path) for path in paths]
 
     run = dedupd.run()
 
