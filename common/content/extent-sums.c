@@ -13,8 +13,8 @@
 #define READ_ON_BYTES (UINT64_C(64) << 20)
 
 /*
- * A search returns the sums that are wanted.  One that continues the search before it goes twice as far ahead, up
- * to this distance.  Sources are scattered, and 256 KiB of sums would be read and hashed for each.
+ * A search returns only the sums that are wanted, since sources are scattered.  One that continues the search before
+ * it goes twice as far ahead, up to this distance.
  */
 #define AHEAD_BYTES_MAX (UINT64_C(1) << 30)
 
@@ -42,7 +42,7 @@ struct ExtentSums {
 	GQueue used;         /* Window, most recently used first */
 	BtrfsTree *tree;
 	uint64_t low;  /* no item before the current one reaches this address */
-	uint64_t high; /* the search ends here */
+	uint64_t high; /* the search ends here, this far ahead of what was wanted: */
 	uint64_t ahead_bytes;
 	/* The current item; n_sums is 0 before the first one and at the end. */
 	uint64_t start; /* address of its first block */
