@@ -20,9 +20,6 @@ from service import Service
 
 HAS_FAILED = pytest.StashKey()
 SHARED_MEMORY = pathlib.Path("/dev/shm")
-# So that no test waits for the disk of another one.
-if has_room_for_images(SHARED_MEMORY):
-    LoopFilesystem.images = SHARED_MEMORY
 
 
 def pytest_configure(config):
@@ -30,7 +27,12 @@ def pytest_configure(config):
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     # What a shell starts in the background ignores Ctrl-C, and so would all that tests start and interrupt.
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    own_mounts.take()
+    has_own_mounts = own_mounts.take()
+    # So that no test waits for the disk of another one.
+    if has_room_for_images(SHARED_MEMORY):
+        LoopFilesystem.images = SHARED_MEMORY
+        if has_own_mounts:
+            own_mounts.take_memory(SHARED_MEMORY)
     config.addinivalue_line("markers", "true_clock: waits are not feigned, as something else races")
     config.addinivalue_line("markers", "alone: meson runs nothing else at the same time")
     harness.clock.open()

@@ -27,8 +27,12 @@ def noise(seed, size):
     Each MiB is the same pool with its byte values exchanged, which takes a third of the time of new bytes.
     """
     values = random.Random(seed)
-    return b"".join(_pool()[:size - at].translate(bytes(values.sample(range(256), 256)))
-                    for at in range(0, size, POOL_BYTES))
+    return b"".join(_pool()[:size - at].translate(_other_values(values)) for at in range(0, size, POOL_BYTES))
+
+
+def _other_values(values):
+    """A value for each byte value, all of them different.  It takes a tenth of the time of random.sample()."""
+    return bytes(sorted(range(256), key=values.randbytes(256).__getitem__))
 
 
 def text(seed, size):
