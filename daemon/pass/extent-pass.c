@@ -189,6 +189,31 @@ static bool find_rewritten(Pass *pass, ExtentSums *sums, GError **error)
 	return true;
 }
 
+/* Extents that were freed, or planned again, left their former anchors in the store. */
+static bool drop_dead(Pass *pass, GError **error)
+{
+	g_autoptr(ObjectTable) table = NULL;
+	bool has_many;
+
+	/* Postponed objects stay as they are for the next pass. */
+	if (pass->settings->dry_run || !pass_checkpoint(pass) || n_unsettled(pass) > 0)
+		return true;
+	if (!hash_store_has_many_dead(pass->store, pass->result->freed.bytes / pass->block_bytes,
+				      &has_many, error))
+		return false;
+	if (!has_many)
+		return true;
+
+	progress_begin(pass->progress, STAGE_SETTLE, 0);
+	table = object_table_new(pass->store, RANK_BY_SIZE, pass->settings, pass->subvolumes,
+				 error);
+	if (!table)
+		return false;
+	return !pass_checkpoint(pass) ||
+	       (hash_store_drop_dead(pass->store, object_table_is_kept, table, error) &&
+		object_table_take_error(table, error));
+}
+
 static SharingCost *new_cost(const Pass *pass, const BtrfsInfo *info, const BtrfsSpace *space)
 {
 	const SharingCostLimits limits = {
@@ -247,7 +272,8 @@ static bool do_steps(Pass *pass, GError **error)
 	pass->btrfs.remainders.generation = ledger.generation + 1;
 	sums = extent_sums_new(fd, &info, hash_store_about(pass->store)->secret);
 	extent_sums_use_store(sums, pass->store);
-	if (!find_and_share(pass, &info, sums, error) || !find_rewritten(pass, sums, error))
+	if (!find_and_share(pass, &info, sums, error) || !find_rewritten(pass, sums, error) ||
+	    !drop_dead(pass, error))
 		return false;
 	if (pass_checkpoint(pass))
 		extent_limits_warn(pass);

@@ -21,6 +21,9 @@
 /* Memory per segment in a merge, so that it reads several pages at a time. */
 #define MERGE_BYTES_EACH ((size_t)128 << 10)
 
+/* Anchors of objects that are gone are many if more than one in so many is one. */
+#define DEAD_SHARE 8
+
 /* Free pages below both limits, 1/8 of the file being one, are left to later passes. */
 #define FREE_PAGES_KEPT  256
 #define FREE_PAGES_SHARE 8
@@ -335,6 +338,50 @@ bool hash_store_settle(HashStore *store, bool (*is_live)(uint32_t object, void *
 	store->n_renewed = 0;
 	if (is_thorough)
 		store->counts.dead = 0;
+
+	return true;
+}
+
+bool hash_store_has_many_dead(HashStore *store, uint64_t dropped_blocks, bool *ret, GError **error)
+{
+	/* Winnowing keeps 2 of so many positions. */
+	uint64_t density = store->about.window_anchors + UINT64_C(1);
+	uint64_t n_dead = store->renewed_anchors + 2 * dropped_blocks / density;
+	uint64_t n_anchors;
+	uint32_t n_segments;
+
+	*ret = false;
+	if (n_dead == 0)
+		return true;
+	if (!hash_store_count_anchors(store, &n_anchors, &n_segments, error))
+		return false;
+
+	*ret = n_dead * DEAD_SHARE > n_anchors;
+	return true;
+}
+
+bool hash_store_drop_dead(HashStore *store, bool (*is_live)(uint32_t object, void *data),
+			  void *data, GError **error)
+{
+	const Liveness liveness = { .is_live = is_live, .data = data };
+	g_autoptr(GPtrArray) segments = NULL;
+
+	if (!hash_store_commit(store, error))
+		return false;
+	if (!hash_store_may_continue(store))
+		return true;
+	segments = segment_list(store->database, error);
+	if (!segments || !hash_store_begin(store, error))
+		return false;
+
+	if (!segment_rewrite(store, segments, &liveness, true, error) ||
+	    !shrink_file(store, error)) {
+		store->failed = true;
+		return false;
+	}
+	if (!hash_store_may_continue(store))
+		return hash_store_undo(store, error);
+	store->renewed_anchors = 0;
 
 	return true;
 }

@@ -13,6 +13,8 @@
  * until the next one is as large as they are together.  So an anchor of a small daily pass is written about 3 times
  * in a year, and a look-up meets few segments.
  *
+ * A pass that made many anchors dead, by freeing extents or planning them again, ends with a merge of all segments.
+ *
  * Each pass also rewrites one segment that an earlier version of the store wrote, which takes more space.
  *
  * A merge reads and deletes its sources page by page, so it needs no additional space.  It has a transaction
@@ -46,3 +48,17 @@ bool hash_store_commit(HashStore *store, GError **error) G_GNUC_WARN_UNUSED_RESU
  */
 bool hash_store_settle(HashStore *store, bool (*is_live)(uint32_t object, void *data), void *data,
 		       GError **error) G_GNUC_WARN_UNUSED_RESULT;
+
+/*
+ * Whether many anchors of the store are of no object any more, more than an eighth of all: the former ones of objects that
+ * were renewed since the store was opened, and those of @dropped_blocks, all blocks of objects that were dropped.
+ */
+bool hash_store_has_many_dead(HashStore *store, uint64_t dropped_blocks, bool *ret, GError **error)
+	G_GNUC_WARN_UNUSED_RESULT;
+
+/*
+ * Merge all segments, without entries of objects for which @is_live returns false.  The next commit commits this.
+ * After a request to stop, no segment changes.
+ */
+bool hash_store_drop_dead(HashStore *store, bool (*is_live)(uint32_t object, void *data),
+			  void *data, GError **error) G_GNUC_WARN_UNUSED_RESULT;

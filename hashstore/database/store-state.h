@@ -45,7 +45,8 @@ struct HashStore {
 	RowCount pinned;
 	RowCount read_sums;
 	uint64_t thread_read_bytes;
-	uint32_t n_renewed; /* ids assigned by hash_store_renew() since all was settled */
+	uint32_t n_renewed;       /* ids assigned by hash_store_renew() since all was settled */
+	uint64_t renewed_anchors; /* of them: copies, whose originals stay in their segments */
 
 	/* Anchors that are in no segment yet; NULL if there are none. */
 	struct Anchor *anchors;

@@ -148,6 +148,7 @@ static bool put_copies(HashStore *store, Sorter *copies, GError **error)
 			return true;
 		if (!hash_store_put_anchor(store, anchor, error))
 			return false;
+		store->renewed_anchors++;
 	}
 
 	return true;

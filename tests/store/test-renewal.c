@@ -3,6 +3,8 @@
 #include "hashstore/objects/objects.h"
 #include "tests/store/store-fixture.h"
 
+#include <stdatomic.h>
+
 #define DIGEST(i) anchor_digest((i + 1) * UINT64_C(90000000000000))
 
 static uint32_t put_object(HashStore *store, ObjectState state)
@@ -112,6 +114,75 @@ static void test_renewed_object_is_matched_again_with_all_its_anchors(void)
 	}
 }
 
+static uint64_t count_anchors(HashStore *store)
+{
+	GError *error = NULL;
+	uint64_t n_anchors;
+	uint32_t n_segments;
+
+	g_assert_true(hash_store_count_anchors(store, &n_anchors, &n_segments, &error));
+	g_assert_no_error(error);
+
+	return n_anchors;
+}
+
+static bool has_many_dead(HashStore *store, uint64_t dropped_blocks)
+{
+	GError *error = NULL;
+	bool has_many;
+
+	g_assert_true(hash_store_has_many_dead(store, dropped_blocks, &has_many, &error));
+	g_assert_no_error(error);
+
+	return has_many;
+}
+
+static void test_former_anchors_are_dropped_once_they_are_many(void)
+{
+	g_autoptr(StoreFixture) fixture = store_fixture_new();
+	g_autoptr(HashStore) store = NULL;
+	atomic_bool stop = false;
+	uint32_t small, large;
+	GError *error = NULL;
+
+	fixture->options.stop = &stop;
+	store = store_fixture_open(fixture);
+	small = put_object(store, OBJECT_DONE);
+	large = put_object(store, OBJECT_DONE);
+	put_anchors(store, small, 0, 30000, 30);
+	put_anchors(store, large, 0, 30000, 1);
+	/* So that less than half of the objects die. */
+	for (uint32_t i = 0; i < 3; i++)
+		put_anchors(store, put_object(store, OBJECT_DONE), 30000 + i, 30001 + i, 1);
+	settle(store);
+	renew(store, &small, 1);
+	settle(store);
+	g_assert_cmpuint(count_anchors(store), ==, 32003);
+	g_assert_false(has_many_dead(store, 0));
+
+	renew(store, &large, 1);
+	settle(store);
+	g_assert_cmpuint(count_anchors(store), ==, 62003);
+	g_assert_true(has_many_dead(store, 0));
+
+	atomic_store(&stop, true);
+	g_assert_true(hash_store_drop_dead(store, is_found, store, &error));
+	atomic_store(&stop, false);
+	g_assert_cmpuint(count_anchors(store), ==, 62003);
+
+	g_assert_true(hash_store_drop_dead(store, is_found, store, &error));
+	g_assert_true(hash_store_commit(store, &error));
+	g_assert_no_error(error);
+	g_assert_cmpuint(count_anchors(store), ==, 31003);
+	g_assert_false(has_many_dead(store, 0));
+	g_assert_false(has_many_dead(store, 15000));
+	g_assert_true(has_many_dead(store, 40000));
+	small = hash_store_next_object(store) - 2;
+	large = hash_store_next_object(store) - 1;
+	renew(store, &large, 1);
+	g_assert_cmpuint(count_pairs(store, small, hash_store_next_object(store) - 1), ==, 1000);
+}
+
 static void test_row_of_a_renewed_object_stays_as_it_is(void)
 {
 	g_autoptr(StoreFixture) fixture = store_fixture_new();
@@ -157,6 +228,8 @@ int main(int argc, char **argv)
 
 	g_test_add_func("/renewal/renewed-object-is-matched-again-with-all-its-anchors",
 			test_renewed_object_is_matched_again_with_all_its_anchors);
+	g_test_add_func("/renewal/former-anchors-are-dropped-once-they-are-many",
+			test_former_anchors_are_dropped_once_they_are_many);
 	g_test_add_func("/renewal/row-of-a-renewed-object-stays-as-it-is",
 			test_row_of_a_renewed_object_stays_as_it_is);
 	g_test_add_func("/renewal/what-has-no-fingerprint-is-not-renewed",

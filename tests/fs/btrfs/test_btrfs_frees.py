@@ -30,6 +30,7 @@ LEAST_OF_EXTENTS = 0.95
 LEAST_OF_BLOCKS = 0.80
 LEAST_OF_PLAN = 0.95
 MOST_WRITTEN = 0.25
+MOST_ANCHORS = 1.25
 LEAST_BY_REWRITING = 1.15
 # A plan that can be had is so much of the bound at least, else the bound says little.
 LEAST_OF_BOUND = 0.95
@@ -38,9 +39,10 @@ LEAST_OF_BOUND = 0.95
 class Result:
     """A corpus before and after the one pass that all tests here look at."""
 
-    def __init__(self, before, after, unwritten, passed):
+    def __init__(self, before, after, unwritten, passed, later):
         self.unwritten = unwritten  # what a pass that rewrites nothing says that it would do
         self.passed = passed
+        self.later = later  # what a pass with a new store sees afterwards
         self.before = by_part(before)
         self.after = by_part(after, before)
         self.bounds = extent_oracle.bounds_of(before)
@@ -66,14 +68,15 @@ def result(tmp_path_factory):
             ExtentCorpus(filesystem, CORPUS_BYTES, source=None).make()
             numbers = Numbers()
             before = take_census(filesystem.mount_point, numbers)
-            dedupd, other = (
+            dedupd, other, latest = (
                 harness.Dedupd(os.environ["DEDUPD"], tmp_path_factory.mktemp(name), filesystem)
-                for name in ("state", "other-state"))
+                for name in ("state", "other-state", "latest-state"))
             unwritten = other.run(find="checksums", rewrite="never", dry_run=True)
             passed = harness.check_pass(dedupd, find="checksums", may_note=True)
+            later = latest.run(find="checksums", dry_run=True)
             after = take_census(filesystem.mount_point, numbers)
             filesystem.check()
-            yield Result(before, after, unwritten, passed)
+            yield Result(before, after, unwritten, passed, later)
     except FilesystemUnavailable as unavailable:
         pytest.skip(str(unavailable))
 
@@ -116,6 +119,11 @@ def test_writing_a_little_frees_a_good_deal_more(result):
     assert result.unwritten.status == 0, result.unwritten.stderr
     assert result.unwritten.rewritten["bytes"] == 0
     assert 0 < LEAST_BY_REWRITING * result.unwritten.freed_bytes <= result.passed.freed_bytes
+
+
+def test_one_pass_leaves_few_anchors_of_what_is_gone(result):
+    assert result.later.status == 0, result.later.stderr
+    assert result.passed.first.store["anchors"] <= MOST_ANCHORS * result.later.store["anchors"]
 
 
 # What follows tests the bounds themselves, on extents that lie nowhere.
