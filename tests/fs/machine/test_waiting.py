@@ -84,6 +84,7 @@ def test_calls_are_short_while_someone_may_write_to_a_file(tree, dedupd, options
     assert_cut_into_short_calls(done.first)
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("side", ["source", "target"])
 def test_readers_matter_on_xfs_alone(tree, dedupd, options, kind, side):
     source, target = twins(tree)
