@@ -140,8 +140,8 @@ static bool has_many_dead(HashStore *store, uint64_t dropped_blocks)
 static void test_former_anchors_are_dropped_once_they_are_many(void)
 {
 	g_autoptr(StoreFixture) fixture = store_fixture_new();
+	atomic_bool stop = false; /* outlives the store */
 	g_autoptr(HashStore) store = NULL;
-	atomic_bool stop = false;
 	uint32_t small, large;
 	GError *error = NULL;
 
