@@ -97,9 +97,8 @@ static void look(StoreRoom *room)
 
 static uint64_t estimate(const StoreRoom *room, uint64_t data_bytes, bool has_anchors)
 {
-	const HashStoreAbout *about = hash_store_about(room->store);
-	/* Winnowing keeps 2 of w + 1 positions on average. */
-	uint64_t anchors = data_bytes / about->block_bytes * 2 / (about->window_anchors + 1) + 1;
+	uint64_t blocks = data_bytes / hash_store_about(room->store)->block_bytes;
+	uint64_t anchors = hash_store_expected_anchors(room->store, blocks) + 1;
 
 	return OBJECT_BYTES + (has_anchors ? anchors * ANCHOR_BYTES : 0);
 }

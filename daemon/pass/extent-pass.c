@@ -195,8 +195,7 @@ static bool drop_dead(Pass *pass, GError **error)
 	g_autoptr(ObjectTable) table = NULL;
 	bool has_many;
 
-	/* Postponed objects stay as they are for the next pass. */
-	if (pass->settings->dry_run || !pass_checkpoint(pass) || n_unsettled(pass) > 0)
+	if (pass->settings->dry_run || !pass_checkpoint(pass))
 		return true;
 	if (!hash_store_has_many_dead(pass->store, pass->result->freed.bytes / pass->block_bytes,
 				      &has_many, error))
@@ -205,6 +204,9 @@ static bool drop_dead(Pass *pass, GError **error)
 		return true;
 
 	progress_begin(pass->progress, STAGE_SETTLE, 0);
+	/* The table has what is committed, and postponed objects may have new ids that are not. */
+	if (!pass_commit(pass, error))
+		return false;
 	table = object_table_new(pass->store, RANK_BY_SIZE, pass->settings, pass->subvolumes,
 				 error);
 	if (!table)

@@ -21,7 +21,7 @@
 /* Memory per segment in a merge, so that it reads several pages at a time. */
 #define MERGE_BYTES_EACH ((size_t)128 << 10)
 
-/* Anchors of objects that are gone are many if more than one in so many is one. */
+/* Dead anchors, of objects that are gone, are many if more than one in so many anchors is dead. */
 #define DEAD_SHARE 8
 
 /* Free pages below both limits, 1/8 of the file being one, are left to later passes. */
@@ -344,9 +344,8 @@ bool hash_store_settle(HashStore *store, bool (*is_live)(uint32_t object, void *
 
 bool hash_store_has_many_dead(HashStore *store, uint64_t dropped_blocks, bool *ret, GError **error)
 {
-	/* Winnowing keeps 2 of so many positions. */
-	uint64_t density = store->about.window_anchors + UINT64_C(1);
-	uint64_t n_dead = store->renewed_anchors + 2 * dropped_blocks / density;
+	uint64_t n_dead =
+		store->renewed_anchors + hash_store_expected_anchors(store, dropped_blocks);
 	uint64_t n_anchors;
 	uint32_t n_segments;
 

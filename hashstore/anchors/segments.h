@@ -57,8 +57,8 @@ bool hash_store_has_many_dead(HashStore *store, uint64_t dropped_blocks, bool *r
 	G_GNUC_WARN_UNUSED_RESULT;
 
 /*
- * Merge all segments, without entries of objects for which @is_live returns false.  The next commit commits this.
- * After a request to stop, no segment changes.
+ * Merge all segments, without entries of objects for which @is_live returns false.  Commit before @is_live learns which
+ * objects there are.  The next commit commits the merge.  After a request to stop, no segment changes.
  */
 bool hash_store_drop_dead(HashStore *store, bool (*is_live)(uint32_t object, void *data),
 			  void *data, GError **error) G_GNUC_WARN_UNUSED_RESULT;

@@ -10,6 +10,11 @@ const HashStoreAbout *hash_store_about(const HashStore *store)
 	return &store->about;
 }
 
+uint64_t hash_store_expected_anchors(const HashStore *store, uint64_t blocks)
+{
+	return blocks * 2 / (store->about.window_anchors + UINT64_C(1));
+}
+
 bool hash_store_has_extents(const HashStore *store)
 {
 	return strcmp(store->about.kind, "btrfs") == 0;

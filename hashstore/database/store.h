@@ -71,6 +71,9 @@ typedef struct {
 
 const HashStoreAbout *hash_store_about(const HashStore *store);
 
+/* The anchors that so many blocks of data have on average: winnowing keeps 2 of w + 1 positions. */
+uint64_t hash_store_expected_anchors(const HashStore *store, uint64_t blocks);
+
 /* Objects may be extents: the filesystem is btrfs. */
 bool hash_store_has_extents(const HashStore *store);
 const char *hash_store_path(const HashStore *store);

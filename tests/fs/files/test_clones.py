@@ -58,7 +58,7 @@ def stamps(tree):
         stat = path.stat()
         with open(path, "rb") as file:
             found[path.name] = (stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_uid,
-                                ioctls.flags(path), xxhash.xxh3_64_intdigest(file.read(MIB)))
+                                ioctls.flags(path), xxhash.xxh3_64_intdigest(file.read(4 * MIB)))
     return found
 
 
