@@ -34,7 +34,10 @@ static const Question questions[] = {
 	  " AND other.generation = one.other_generation"
 	  " AND other.other_generation = one.generation)",
 	  "N pairs of extents that differed are known from one side alone" },
-	{ "SELECT (SELECT count(*) FROM page) - (SELECT " DATABASE_SUM("pages") " FROM segment)",
+	{ "SELECT (SELECT count(*) FROM page) - (SELECT " DATABASE_SUM(
+		  "pages") " FROM segment)"
+			   " + (SELECT " DATABASE_SUM(
+				   "value") " FROM meta WHERE name GLOB 'merged_pages_*')",
 	  "the pages of anchors are not those that segments have (N more)" },
 };
 

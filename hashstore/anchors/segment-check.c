@@ -12,8 +12,9 @@ typedef struct {
 	const Segment *segment;
 	uint64_t next_object;
 	uint32_t n_pages;
-	uint64_t n_anchors;
+	uint64_t n_anchors; /* without the merged ones */
 	Anchor last;
+	bool has_last;
 	GByteArray *fences; /* the first digest of each page, in the format of rows of fences */
 	uint8_t bytes[ANCHOR_PAGE_BYTES + ANCHOR_PAGE_SLACK];
 	Anchor entries[ANCHOR_PAGE_ENTRIES];
@@ -42,13 +43,15 @@ static char *check_entries(Look *look, unsigned n_entries)
 	for (unsigned i = 0; i < n_entries; i++) {
 		const Anchor *anchor = &look->entries[i];
 
-		if (look->n_anchors + i > 0 && !is_next(&look->last, anchor))
+		if (look->has_last && !is_next(&look->last, anchor))
 			return problem_of(look, "its anchors are not in order");
 		if (anchor->object < segment->min_object || anchor->object > segment->max_object ||
 		    anchor->object >= look->next_object)
 			return problem_of(look,
 					  "it has an anchor of an object that it cannot have");
 		look->last = *anchor;
+		look->has_last = true;
+		look->n_anchors += anchor->digest >= segment->merged_below;
 	}
 	return NULL;
 }
@@ -71,7 +74,6 @@ static char *check_page(Look *look, sqlite3_stmt *row)
 	if (problem)
 		return problem;
 	fences_append(look->fences, look->entries[0].digest);
-	look->n_anchors += n_entries;
 	look->n_pages++;
 	return NULL;
 }
@@ -86,7 +88,7 @@ static bool check_pages(Database *database, Look *look, char **ret_problem, GErr
 
 	if (!pages)
 		return false;
-	sqlite3_bind_int64(pages, 1, segment->first_page);
+	sqlite3_bind_int64(pages, 1, segment->first_page + look->n_pages);
 	sqlite3_bind_int64(pages, 2, segment->first_page + segment->pages);
 	if (!database_step(database, pages, &row, error))
 		return false;
@@ -107,12 +109,14 @@ static bool check_pages(Database *database, Look *look, char **ret_problem, GErr
 	return true;
 }
 
-/* The fences in row @number are the first digests of its pages. */
+/* The fences in row @number are the first digests of its pages, as far as these are there. */
 static bool check_fence_row(Database *database, const Look *look, uint32_t number,
 			    bool *ret_is_right, GError **error)
 {
 	size_t begin = (size_t)number * FENCES_PER_ROW * FENCE_BYTES;
 	size_t length = MIN(FENCES_PER_ROW * FENCE_BYTES, look->fences->len - begin);
+	size_t merged = MIN(look->segment->merged_pages * (size_t)FENCE_BYTES, begin + length);
+	size_t skip = merged > begin ? merged - begin : 0;
 	g_autoptr(sqlite3_stmt) get =
 		database_prepare(database, "SELECT digests FROM fence WHERE id = ?", error);
 	bool row;
@@ -125,9 +129,10 @@ static bool check_fence_row(Database *database, const Look *look, uint32_t numbe
 
 	*ret_is_right =
 		row && (size_t)sqlite3_column_bytes(get, 0) == length &&
-		memcmp(sqlite3_column_blob(get, 0), look->fences->data + begin, length) == 0 &&
-		memcmp(look->segment->fences->data + (size_t)number * FENCE_BYTES,
-		       look->fences->data + begin, FENCE_BYTES) == 0;
+		memcmp((const guint8 *)sqlite3_column_blob(get, 0) + skip,
+		       look->fences->data + begin + skip, length - skip) == 0 &&
+		(skip > 0 || memcmp(look->segment->fences->data + (size_t)number * FENCE_BYTES,
+				    look->fences->data + begin, FENCE_BYTES) == 0);
 	return true;
 }
 
@@ -156,7 +161,8 @@ bool segment_check(Database *database, const Segment *segment, uint64_t next_obj
 
 	look->segment = segment;
 	look->next_object = next_object;
-	look->fences = fences;
+	look->n_pages = segment->merged_pages;
+	look->fences = g_byte_array_set_size(fences, segment->merged_pages * FENCE_BYTES);
 	*ret_problem = NULL;
 	return check_pages(database, look, ret_problem, error) &&
 	       (*ret_problem || check_fences(database, look, ret_problem, error));

@@ -23,6 +23,10 @@ SegmentReader *segment_reader_new(Database *database, bool consume, GError **err
 			database_prepare(database, "DELETE FROM page WHERE id = ?", error);
 		if (!reader->drop_page)
 			return NULL;
+		reader->put_page = database_prepare(
+			database, "INSERT INTO page (id, entries) VALUES (?, ?)", error);
+		if (!reader->put_page)
+			return NULL;
 	}
 
 	return g_steal_pointer(&reader);
@@ -36,6 +40,7 @@ void segment_reader_free(SegmentReader *reader)
 	sqlite3_finalize(reader->read_pages);
 	sqlite3_finalize(reader->read_fences);
 	sqlite3_finalize(reader->drop_page);
+	sqlite3_finalize(reader->put_page);
 	g_free(reader);
 }
 
@@ -51,6 +56,7 @@ SegmentCursor *segment_cursor_new(SegmentReader *reader, const Segment *segment,
 	cursor->reader = reader;
 	cursor->segment = segment;
 	cursor->n_slots = n_slots;
+	cursor->next_page = segment->merged_pages;
 	cursor->slots = g_malloc((size_t)n_slots * SLOT_BYTES);
 	cursor->slot_bytes = g_new(uint16_t, n_slots);
 
@@ -120,29 +126,83 @@ static bool read_slots(SegmentCursor *cursor, GError **error)
 	return !reader->drop_page || drop_pages(reader, begin, begin + n, error);
 }
 
-bool segment_cursor_fill(SegmentCursor *cursor, GError **error)
+/* Unpack the next page of those that were read. */
+static bool unpack_slot(SegmentCursor *cursor, GError **error)
 {
-	unsigned slot;
+	unsigned slot = cursor->next_slot++;
 
-	if (segment_cursor_at_hand(cursor))
-		return true;
-
+	cursor->n_passed += cursor->n_entries - cursor->first;
+	cursor->first = 0;
 	cursor->next = 0;
 	cursor->n_entries = 0;
-	if (cursor->next_slot == cursor->n_read) {
-		if (cursor->next_page == cursor->segment->pages)
-			return true;
-		if (!read_slots(cursor, error))
-			return false;
+	if (anchor_page_read(cursor->slots + (size_t)slot * SLOT_BYTES, cursor->slot_bytes[slot],
+			     cursor->entries, &cursor->n_entries))
+		return true;
+
+	cursor->n_entries = 0;
+	database_set_corrupt(cursor->reader->database, "a page of anchors is not valid", error);
+	return false;
+}
+
+/* The index of the first entry at hand of @digest or a larger one. */
+static unsigned find_entry(const SegmentCursor *cursor, uint64_t digest)
+{
+	unsigned begin = cursor->first, end = cursor->n_entries;
+
+	while (begin < end) {
+		unsigned middle = begin + (end - begin) / 2;
+
+		if (cursor->entries[middle].digest < digest)
+			begin = middle + 1;
+		else
+			end = middle;
 	}
 
-	slot = cursor->next_slot++;
-	if (!anchor_page_read(cursor->slots + (size_t)slot * SLOT_BYTES, cursor->slot_bytes[slot],
-			      cursor->entries, &cursor->n_entries)) {
-		cursor->n_entries = 0;
-		database_set_corrupt(cursor->reader->database, "a page of anchors is not valid",
-				     error);
-		return false;
+	return begin;
+}
+
+bool segment_cursor_fill(SegmentCursor *cursor, GError **error)
+{
+	const Segment *segment = cursor->segment;
+
+	while (!segment_cursor_at_hand(cursor)) {
+		if (cursor->next_slot == cursor->n_read) {
+			if (cursor->next_page == segment->pages)
+				return true;
+			if (!read_slots(cursor, error))
+				return false;
+		}
+		if (!unpack_slot(cursor, error))
+			return false;
+		cursor->first = find_entry(cursor, segment->merged_below);
+		cursor->next = cursor->first;
+	}
+
+	return true;
+}
+
+bool segment_cursor_restore(SegmentCursor *cursor, uint64_t digest, Segment *segment,
+			    GError **error)
+{
+	SegmentReader *reader = cursor->reader;
+	unsigned entry = find_entry(cursor, digest);
+	unsigned at_hand = cursor->next_slot - 1;
+
+	segment->anchors -= MIN(segment->anchors, cursor->n_passed + entry - cursor->first);
+	segment->merged_below = MAX(digest, segment->merged_below);
+	segment->merged_pages = cursor->next_page;
+	if (cursor->next_page == segment->pages && cursor->next_slot == cursor->n_read &&
+	    entry == cursor->n_entries)
+		return true;
+
+	segment->merged_pages -= cursor->n_read - at_hand;
+	for (unsigned slot = at_hand; slot < cursor->n_read; slot++) {
+		sqlite3_bind_int64(reader->put_page, 1,
+				   segment->first_page + segment->merged_pages + slot - at_hand);
+		sqlite3_bind_blob(reader->put_page, 2, cursor->slots + (size_t)slot * SLOT_BYTES,
+				  cursor->slot_bytes[slot], SQLITE_STATIC);
+		if (!database_run(reader->database, reader->put_page, error))
+			return false;
 	}
 
 	return true;

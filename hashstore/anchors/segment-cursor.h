@@ -15,6 +15,7 @@ typedef struct {
 	sqlite3_stmt *read_pages;
 	sqlite3_stmt *read_fences;
 	sqlite3_stmt *drop_page; /* NULL if cursors do not consume */
+	sqlite3_stmt *put_page;  /* the same */
 } SegmentReader;
 
 /* With @consume, cursors delete the pages that they have read, so that SQLite reuses the space at once. */
@@ -40,7 +41,9 @@ typedef struct {
 	uint8_t row_fences[FENCES_PER_ROW * FENCE_BYTES];
 	uint32_t fences_of;  /* number of that row in the segment */
 	size_t n_row_fences; /* 0: none was read yet */
+	uint64_t n_passed;   /* anchors of pages before that one, if none was skipped */
 	/* The page unpacked last. */
+	unsigned first; /* before it are merged anchors, which are in another segment */
 	unsigned next;
 	unsigned n_entries;
 	Anchor entries[ANCHOR_PAGE_ENTRIES];
@@ -60,6 +63,13 @@ bool segment_cursor_fill(SegmentCursor *cursor, GError **error) G_GNUC_WARN_UNUS
  */
 bool segment_cursor_seek(SegmentCursor *cursor, uint64_t digest, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
+
+/*
+ * Of a cursor that consumes: restore the pages from the one at hand on, and change @segment to what is left of it from
+ * @digest on.  If nothing is, its merged pages are all pages.  All anchors of earlier pages must have lower digests.
+ */
+bool segment_cursor_restore(SegmentCursor *cursor, uint64_t digest, Segment *segment,
+			    GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
 static inline bool segment_cursor_at_hand(const SegmentCursor *cursor)
 {

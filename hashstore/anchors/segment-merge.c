@@ -7,7 +7,8 @@
 #define SLOTS_MAX 256
 
 struct SegmentMerge {
-	GPtrArray *cursors; /* of SegmentCursor */
+	GPtrArray *cursors; /* of SegmentCursor, for each segment */
+	GPtrArray *active;  /* those of them that have anchors left */
 	AnchorRun *runs;    /* the anchors of each cursor for the round */
 	Anchor *round;
 	size_t round_size;
@@ -24,10 +25,14 @@ SegmentMerge *segment_merge_new(SegmentReader *reader, const GPtrArray *segments
 		n_slots *= 2;
 
 	merge->cursors = g_ptr_array_new_with_free_func((GDestroyNotify)segment_cursor_free);
+	merge->active = g_ptr_array_new();
 	merge->runs = g_new(AnchorRun, segments->len);
-	for (guint i = 0; i < segments->len; i++)
-		g_ptr_array_add(merge->cursors,
-				segment_cursor_new(reader, segments->pdata[i], n_slots));
+	for (guint i = 0; i < segments->len; i++) {
+		SegmentCursor *cursor = segment_cursor_new(reader, segments->pdata[i], n_slots);
+
+		g_ptr_array_add(merge->cursors, cursor);
+		g_ptr_array_add(merge->active, cursor);
+	}
 
 	return merge;
 }
@@ -37,23 +42,29 @@ void segment_merge_free(SegmentMerge *merge)
 	if (!merge)
 		return;
 
+	g_ptr_array_unref(merge->active);
 	g_ptr_array_unref(merge->cursors);
 	g_free(merge->runs);
 	g_free(merge->round);
 	g_free(merge);
 }
 
+const GPtrArray *segment_merge_cursors(const SegmentMerge *merge)
+{
+	return merge->cursors;
+}
+
 /* Fill all cursors and drop those at their end.  *ret_bound is the upper bound of the round. */
 static bool begin_round(SegmentMerge *merge, Anchor *ret_bound, GError **error)
 {
-	for (guint i = 0; i < merge->cursors->len;) {
-		SegmentCursor *cursor = merge->cursors->pdata[i];
+	for (guint i = 0; i < merge->active->len;) {
+		SegmentCursor *cursor = merge->active->pdata[i];
 		const Anchor *last;
 
 		if (!segment_cursor_fill(cursor, error))
 			return false;
 		if (!segment_cursor_at_hand(cursor)) {
-			g_ptr_array_remove_index_fast(merge->cursors, i);
+			g_ptr_array_remove_index_fast(merge->active, i);
 			continue;
 		}
 		last = &cursor->entries[cursor->n_entries - 1];
@@ -92,11 +103,11 @@ bool segment_merge_next(SegmentMerge *merge, const Anchor **ret, size_t *ret_n, 
 	if (!begin_round(merge, &bound, error))
 		return false;
 
-	for (guint i = 0; i < merge->cursors->len; i++) {
-		merge->runs[i] = take(merge->cursors->pdata[i], &bound);
+	for (guint i = 0; i < merge->active->len; i++) {
+		merge->runs[i] = take(merge->active->pdata[i], &bound);
 		n += merge->runs[i].n_anchors;
 	}
-	if (merge->cursors->len == 1) {
+	if (merge->active->len == 1) {
 		*ret = merge->runs[0].anchors;
 		*ret_n = n;
 		return true;
@@ -108,7 +119,7 @@ bool segment_merge_next(SegmentMerge *merge, const Anchor **ret, size_t *ret_n, 
 		merge->round_size = n;
 	}
 
-	anchor_sort_runs(merge->runs, merge->cursors->len, merge->round);
+	anchor_sort_runs(merge->runs, merge->active->len, merge->round);
 	*ret = merge->round;
 	*ret_n = anchor_unique(merge->round, n);
 

@@ -18,6 +18,9 @@ SegmentMerge *segment_merge_new(SegmentReader *reader, const GPtrArray *segments
 				size_t memory_bytes);
 void segment_merge_free(SegmentMerge *merge);
 
+/* The cursor of each of the segments, in their order. */
+const GPtrArray *segment_merge_cursors(const SegmentMerge *merge);
+
 /* The next anchors, valid until the next call; *ret_n is 0 at the end. */
 bool segment_merge_next(SegmentMerge *merge, const Anchor **ret, size_t *ret_n, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;

@@ -44,6 +44,8 @@ static Segment *segment_from_row(sqlite3_stmt *row)
 	segment->min_object = (uint32_t)sqlite3_column_int64(row, 5);
 	segment->max_object = (uint32_t)sqlite3_column_int64(row, 6);
 	segment->live_objects = (uint64_t)sqlite3_column_int64(row, 7);
+	segment->merged_pages = (uint32_t)sqlite3_column_int64(row, 9);
+	segment->merged_below = (uint64_t)sqlite3_column_int64(row, 10);
 	segment->fences = g_byte_array_new();
 	if (fences)
 		g_byte_array_append(segment->fences, fences, (guint)sqlite3_column_bytes(row, 8));
@@ -60,7 +62,10 @@ GPtrArray *segment_list(Database *database, GError **error)
 
 	all = database_prepare(database,
 			       "SELECT id, anchors, first_page, pages, first_fence, min_object,"
-			       " max_object, live_objects, fences FROM segment ORDER BY id",
+			       " max_object, live_objects, fences,"
+			       " (SELECT value FROM meta WHERE name = 'merged_pages_' || id),"
+			       " (SELECT value FROM meta WHERE name = 'merged_below_' || id)"
+			       " FROM segment ORDER BY id",
 			       error);
 	if (!all || !database_step(database, all, &row, error))
 		return NULL;
@@ -70,9 +75,9 @@ GPtrArray *segment_list(Database *database, GError **error)
 		uint64_t rows = ((uint64_t)segment->pages + FENCES_PER_ROW - 1) / FENCES_PER_ROW;
 
 		g_ptr_array_add(segments, segment);
-		if (segment->pages == 0 || segment->fences->len != rows * FENCE_BYTES ||
-		    !is_id(segment->id) || !is_id(segment->first_page) ||
-		    !is_id(segment->first_fence)) {
+		if (segment->merged_pages >= segment->pages ||
+		    segment->fences->len != rows * FENCE_BYTES || !is_id(segment->id) ||
+		    !is_id(segment->first_page) || !is_id(segment->first_fence)) {
 			database_set_corrupt(database, "a segment's row is not valid", error);
 			return NULL;
 		}
@@ -91,7 +96,7 @@ bool segment_is_plain(Database *database, const Segment *segment, bool *ret, GEr
 
 	if (!first)
 		return false;
-	sqlite3_bind_int64(first, 1, segment->first_page);
+	sqlite3_bind_int64(first, 1, segment->first_page + segment->merged_pages);
 	if (!database_step(database, first, &row, error))
 		return false;
 	*ret = row && anchor_page_is_plain(sqlite3_column_blob(first, 0),
@@ -153,12 +158,16 @@ static bool put_bytes(HashStore *store, Statement statement, int64_t id, const v
 	return hash_store_apply(store, put, error);
 }
 
+/* Write the row of fences that is being filled, and begin another one if it is full. */
 static bool put_fences(SegmentWriter *writer, GError **error)
 {
-	if (!put_bytes(writer->store, STATEMENT_PUT_FENCE, writer->next_fence++,
+	if (!put_bytes(writer->store, STATEMENT_PUT_FENCE, writer->next_fence,
 		       writer->row_fences->data, writer->row_fences->len, error))
 		return false;
-	g_byte_array_set_size(writer->row_fences, 0);
+	if (writer->row_fences->len == FENCES_PER_ROW * FENCE_BYTES) {
+		writer->next_fence++;
+		g_byte_array_set_size(writer->row_fences, 0);
+	}
 
 	return true;
 }
@@ -218,7 +227,12 @@ bool segment_writer_add(SegmentWriter *writer, const Anchor *anchors, size_t n_a
 	return true;
 }
 
-bool segment_writer_finish(SegmentWriter *writer, uint64_t live_objects, GError **error)
+uint32_t segment_writer_pages(const SegmentWriter *writer)
+{
+	return writer->segment.pages;
+}
+
+bool segment_writer_save(SegmentWriter *writer, uint64_t live_objects, GError **error)
 {
 	const Segment *segment = &writer->segment;
 	sqlite3_stmt *put;

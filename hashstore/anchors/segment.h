@@ -11,7 +11,7 @@
  */
 typedef struct {
 	int64_t id;
-	uint64_t anchors;
+	uint64_t anchors; /* without the merged ones */
 	int64_t first_page;
 	uint32_t pages;
 	int64_t first_fence;
@@ -19,6 +19,9 @@ typedef struct {
 	uint32_t max_object;
 	uint64_t live_objects; /* in its range of ids, when last counted; 0: never counted */
 	GByteArray *fences;    /* one fence per row of fences; NULL if not read */
+	/* What a merge that was interrupted has moved: the first pages, and all anchors of lower digests. */
+	uint32_t merged_pages;
+	uint64_t merged_below;
 } Segment;
 
 void segment_free(Segment *segment);
@@ -39,8 +42,11 @@ void segment_writer_free(SegmentWriter *writer);
 bool segment_writer_add(SegmentWriter *writer, const Anchor *anchors, size_t n_anchors,
 			GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
-/* Write the segment's row, unless it is empty. */
-bool segment_writer_finish(SegmentWriter *writer, uint64_t live_objects, GError **error)
+/* Pages written so far. */
+uint32_t segment_writer_pages(const SegmentWriter *writer);
+
+/* Write the last page and the segment's row, unless it is empty.  More anchors may follow, and another save. */
+bool segment_writer_save(SegmentWriter *writer, uint64_t live_objects, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Segment, segment_free)

@@ -50,7 +50,7 @@ static bool write_segment(HashStore *store, GError **error)
 	n = anchor_unique(store->anchors, store->n_anchors);
 	store->n_anchors = 0;
 	if (!segment_writer_add(writer, store->anchors, n, error) ||
-	    !segment_writer_finish(writer, 0, error)) {
+	    !segment_writer_save(writer, 0, error)) {
 		store->failed = true;
 		return false;
 	}

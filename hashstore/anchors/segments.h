@@ -17,8 +17,8 @@
  *
  * Each pass also rewrites one segment that an earlier version of the store wrote, which takes more space.
  *
- * A merge reads and deletes its sources page by page, so it needs no additional space.  It has a transaction
- * of its own, which is rolled back after a request to stop.
+ * A merge reads and deletes its sources page by page, and commits parts of them, so it needs little additional space.
+ * A request to stop loses the part that was begun: see segment-rewrite.h.
  *
  * Thread: the filesystem's worker.
  */
@@ -44,7 +44,7 @@ bool hash_store_commit(HashStore *store, GError **error) G_GNUC_WARN_UNUSED_RESU
  * End a complete pass: commit, settle all objects, and merge segments by the size rule, so that at most 16
  * stay.  Entries of objects for which @is_live returns false are dropped.  The next commit commits this.
  *
- * After a request to stop nothing is settled and no segment changes: see hash_store_settled_below().
+ * After a request to stop nothing is settled: see hash_store_settled_below().
  */
 bool hash_store_settle(HashStore *store, bool (*is_live)(uint32_t object, void *data), void *data,
 		       GError **error) G_GNUC_WARN_UNUSED_RESULT;
@@ -58,7 +58,7 @@ bool hash_store_has_many_dead(HashStore *store, uint64_t dropped_blocks, bool *r
 
 /*
  * Merge all segments, without entries of objects for which @is_live returns false.  Commit before @is_live learns which
- * objects there are.  The next commit commits the merge.  After a request to stop, no segment changes.
+ * objects there are.  The next commit commits the last part of the merge.  After a request to stop, dead entries may stay.
  */
 bool hash_store_drop_dead(HashStore *store, bool (*is_live)(uint32_t object, void *data),
 			  void *data, GError **error) G_GNUC_WARN_UNUSED_RESULT;

@@ -63,11 +63,19 @@ static const char *const sql[N_STATEMENTS] = {
 		" WHERE subvolume = ? AND inode = ?",
 	[STATEMENT_DOUBT_DIRECTORIES] = "UPDATE directory SET stamp = 0 WHERE stamp <> 0",
 	[STATEMENT_PUT_SEGMENT] =
-		"INSERT INTO segment (id, anchors, first_page, pages, first_fence, min_object,"
+		"INSERT OR REPLACE INTO segment (id, anchors, first_page, pages, first_fence, "
+		"min_object,"
 		" max_object, live_objects, fences) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
 	[STATEMENT_DROP_SEGMENT] = "DELETE FROM segment WHERE id = ?",
 	[STATEMENT_SET_LIVE_OBJECTS] = "UPDATE segment SET live_objects = ? WHERE id = ?",
-	[STATEMENT_PUT_FENCE] = "INSERT INTO fence (id, digests) VALUES (?, ?)",
+	[STATEMENT_SET_ANCHORS] = "UPDATE segment SET anchors = ? WHERE id = ?",
+	[STATEMENT_PUT_MERGED_PAGES] =
+		"INSERT OR REPLACE INTO meta (name, value) VALUES ('merged_pages_' || ?, ?)",
+	[STATEMENT_PUT_MERGED_BELOW] =
+		"INSERT OR REPLACE INTO meta (name, value) VALUES ('merged_below_' || ?, ?)",
+	[STATEMENT_DROP_MERGED] =
+		"DELETE FROM meta WHERE name IN ('merged_pages_' || ?1, 'merged_below_' || ?1)",
+	[STATEMENT_PUT_FENCE] = "INSERT OR REPLACE INTO fence (id, digests) VALUES (?, ?)",
 	[STATEMENT_DROP_FENCES] = "DELETE FROM fence WHERE id >= ? AND id < ?",
 	[STATEMENT_PUT_PAGE] = "INSERT INTO page (id, entries) VALUES (?, ?)",
 	[STATEMENT_PUT_PASS] =

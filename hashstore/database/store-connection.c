@@ -72,19 +72,23 @@ static bool is_settled(const HashStore *store)
 	return store->counts.next_object - store->counts.settled_below <= store->n_renewed;
 }
 
+bool store_connection_limit_wal(HashStore *store, uint64_t limit_bytes, GError **error)
+{
+	if (store->snapshots_at_rest > 0 || !hash_store_may_continue(store) ||
+	    store_files_wal_bytes(store->path) <= limit_bytes)
+		return true;
+
+	return checkpoint_run(store->database, store->stop, error);
+}
+
 bool store_connection_checkpoint(HashStore *store, GError **error)
 {
 	uint64_t limit_bytes = WAL_BYTES_SETTLED;
 
-	if (store->snapshots_at_rest > 0 || !hash_store_may_continue(store))
-		return true;
-
 	if (!is_settled(store))
 		limit_bytes = WAL_BYTES_IN_PASS + store_files_database_bytes(store->path);
-	if (store_files_wal_bytes(store->path) <= limit_bytes)
-		return true;
 
-	return checkpoint_run(store->database, store->stop, error);
+	return store_connection_limit_wal(store, limit_bytes, error);
 }
 
 void store_connection_close(HashStore *store)

@@ -34,6 +34,10 @@ bool store_connection_write(HashStore *store, bool is_empty, GError **error)
  */
 bool store_connection_checkpoint(HashStore *store, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
+/* The same if it has more than @limit_bytes. */
+bool store_connection_limit_wal(HashStore *store, uint64_t limit_bytes, GError **error)
+	G_GNUC_WARN_UNUSED_RESULT;
+
 void store_connection_close(HashStore *store);
 
 /* Open a second connection that sees what is committed now, until it is ended. */

@@ -247,11 +247,13 @@ static uint64_t wal_bytes(const Stopped *stopped)
 	return (uint64_t)st.st_size;
 }
 
-/* Settle so much new data that a commit copies the WAL into the file. */
+/* Settle so much new data, in one part, that a commit copies the WAL into the file. */
 static void put_much(Stopped *stopped)
 {
 	GError *error = NULL;
 
+	stopped->fixture->options.memory_bytes = 8 << 20;
+	reopen(stopped);
 	for (int i = 0; i < 30; i++)
 		put_object(stopped, 60000);
 	check(hash_store_settle(stopped->store, store_fixture_all_live, NULL, &error), &error);
