@@ -165,18 +165,25 @@ static bool find_again(Pass *pass, const BtrfsInfo *info, ExtentSums *sums, GErr
 
 /*
  * Find new copies like any other new extent: copies equal to each other or to older data are not left to the next
- * pass.  The same goes for extents whose keepers were shared, and for deferred ones that became sources.
+ * pass.  The same goes for extents whose keepers were shared, and for deferred ones that became sources.  An extent that
+ * is planned again and stays pinned has its own equals planned again, and so on through all data of one kind.  So these
+ * are a reason for one more round only after a round that shared something.
  */
 static bool find_rewritten(Pass *pass, ExtentSums *sums, GError **error)
 {
-	uint64_t known = 0;
+	const PassResult *result = pass->result;
+	uint64_t known = 0, n_replanned = 0, n_runs = UINT64_MAX;
 	BtrfsInfo info;
 
 	for (unsigned i = 0; i < REWRITTEN_ROUNDS; i++) {
-		uint64_t now = pass->result->rewritten.extents + pass->n_file_runs +
-			       pass->btrfs.n_revived + pass->btrfs.n_replanned;
+		uint64_t now;
 
-		if (now == known || pass->settings->dry_run || pass->result->stopped_reason ||
+		if (result->shared.runs != n_runs)
+			n_replanned = pass->btrfs.n_replanned;
+		n_runs = result->shared.runs;
+		now = result->rewritten.extents + pass->n_file_runs + pass->btrfs.n_revived +
+		      n_replanned;
+		if (now == known || pass->settings->dry_run || result->stopped_reason ||
 		    !pass_checkpoint(pass))
 			break;
 		known = now;
