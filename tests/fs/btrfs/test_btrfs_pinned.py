@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Extents of a btrfs that stay as something else shows part of them: why, and what ends that."""
 
+import contextlib
 import os
 import random
 import signal
+import sqlite3
 import subprocess
 import time
 
@@ -438,6 +440,28 @@ def test_only_those_that_changed_are_planned_again(tree, filesystem, dedupd):
     done = check(dedupd)
 
     assert done.freed_bytes == number * 128 * 1024
+
+
+def ids_given(dedupd):
+    """Each extent that is new, or planned again, gets an id."""
+    with contextlib.closing(sqlite3.connect(dedupd.store_path)) as store:
+        return store.execute("SELECT value FROM meta WHERE name = 'next_object'").fetchone()[0]
+
+
+def test_a_new_extent_has_its_equals_planned_again_and_not_all_that_equal_these(tree, dedupd):
+    chance = random.Random(5)
+    pieces = [noise(3000 + i, 128 * KIB) for i in range(40)]
+    for i in range(80):
+        own = noise(4000 + i, 384 * KIB)
+        write_extent(tree / f"kin{i:02}", own + b"".join(chance.sample(pieces, 3)))
+    assert check(dedupd).first.pinned["uncovered"] >= 40
+    before = ids_given(dedupd)
+    equals = sum((tree / f"kin{i:02}").read_bytes().find(pieces[0]) >= 0 for i in range(80))
+
+    write_extent(tree / "new", noise(5000, 384 * KIB) + pieces[0])
+    check_pinned(dedupd, "uncovered")
+
+    assert 0 < ids_given(dedupd) - before <= 2 * (equals + 1)
 
 
 def test_killed_at_any_moment_the_next_pass_completes(tree, filesystem, dedupd):
