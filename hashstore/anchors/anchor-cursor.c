@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "hashstore/anchors/anchor-cursor.h"
 
-#include "hashstore/anchors/segment-merge.h"
+#include "hashstore/anchors/merged-cursor.h"
 #include "hashstore/database/snapshot-query.h"
 
 struct AnchorCursor {
 	StoreSnapshot *snapshot; /* not owned */
 	SegmentReader *reader;
 	GPtrArray *segments; /* of Segment */
-	SegmentMerge *merge;
+	MergedCursor *merge;
 };
 
 AnchorCursor *anchor_cursor_open_in(StoreSnapshot *snapshot, GError **error)
@@ -23,14 +23,14 @@ AnchorCursor *anchor_cursor_open_in(StoreSnapshot *snapshot, GError **error)
 	if (!cursor->segments)
 		return NULL;
 	cursor->merge =
-		segment_merge_new(cursor->reader, cursor->segments, snapshot->store->memory_bytes);
+		merged_cursor_new(cursor->reader, cursor->segments, snapshot->store->memory_bytes);
 
 	return g_steal_pointer(&cursor);
 }
 
 bool anchor_cursor_next(AnchorCursor *cursor, const Anchor **ret, size_t *ret_n, GError **error)
 {
-	return segment_merge_next(cursor->merge, ret, ret_n, error);
+	return merged_cursor_next(cursor->merge, ret, ret_n, error);
 }
 
 void anchor_cursor_close(AnchorCursor *cursor)
@@ -38,7 +38,7 @@ void anchor_cursor_close(AnchorCursor *cursor)
 	if (!cursor)
 		return;
 
-	segment_merge_free(cursor->merge);
+	merged_cursor_free(cursor->merge);
 	g_clear_pointer(&cursor->segments, g_ptr_array_unref);
 	segment_reader_free(cursor->reader);
 	g_free(cursor);

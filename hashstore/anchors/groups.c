@@ -2,8 +2,8 @@
 #include "hashstore/anchors/groups.h"
 
 #include "hashstore/anchors/anchor-sort.h"
+#include "hashstore/anchors/merged-cursor.h"
 #include "hashstore/anchors/prefetch.h"
-#include "hashstore/anchors/segment-merge.h"
 #include "hashstore/anchors/segments.h"
 #include "hashstore/anchors/whole-notes.h"
 #include "hashstore/database/store-connection.h"
@@ -37,7 +37,7 @@ struct Groups {
 	/* Thread: the owner's. */
 	GPtrArray *walked;    /* all anchors of these segments are walked */
 	GPtrArray *looked_up; /* settled segments in which digests are looked up; may be empty */
-	SegmentMerge *merge;  /* of the walked ones */
+	MergedCursor *merge;  /* of the walked ones */
 	GPtrArray *lookups;   /* a SegmentCursor for each segment in looked_up */
 	Prefetch *ahead;      /* prefetches the lookups; or NULL */
 	const Anchor *round;
@@ -141,13 +141,13 @@ static bool matters(const GroupMembers *group)
 static bool begin(Groups *groups, GError **error)
 {
 	g_clear_pointer(&groups->ahead, prefetch_free);
-	g_clear_pointer(&groups->merge, segment_merge_free);
+	g_clear_pointer(&groups->merge, merged_cursor_free);
 	g_ptr_array_set_size(groups->lookups, 0);
 	clear_members(&groups->gathered);
 	groups->n_round = 0;
 	groups->next = 0;
 
-	groups->merge = segment_merge_new(groups->reader, groups->walked, groups->memory_bytes);
+	groups->merge = merged_cursor_new(groups->reader, groups->walked, groups->memory_bytes);
 	if (groups->looked_up->len == 0)
 		return true;
 
@@ -244,7 +244,7 @@ static inline bool fill_round(Groups *groups, GError **error)
 	if (!hash_store_may_continue(groups->store))
 		return true;
 
-	return segment_merge_next(groups->merge, &groups->round, &groups->n_round, error);
+	return merged_cursor_next(groups->merge, &groups->round, &groups->n_round, error);
 }
 
 static inline bool is_live(const Groups *groups, const Anchor *anchor)
@@ -390,7 +390,7 @@ void groups_close(Groups *groups)
 		return;
 
 	prefetch_free(groups->ahead);
-	segment_merge_free(groups->merge);
+	merged_cursor_free(groups->merge);
 	g_ptr_array_unref(groups->lookups);
 	g_ptr_array_unref(groups->walked);
 	g_ptr_array_unref(groups->looked_up);

@@ -2,7 +2,7 @@
 #include "hashstore/anchors/prefetch.h"
 
 #include "common/threads/thread.h"
-#include "hashstore/anchors/segment-merge.h"
+#include "hashstore/anchors/merged-cursor.h"
 
 /* Digests looked up ahead at a time: some hundred page reads per thread. */
 #define BATCH 8192
@@ -22,7 +22,7 @@ struct Prefetch {
 
 	/* Thread: the owner's. */
 	SegmentReader *reader;
-	SegmentMerge *merge; /* runs ahead of the walk */
+	MergedCursor *merge; /* runs ahead of the walk */
 	const Anchor *round;
 	size_t n_round;
 	size_t next;     /* of the round */
@@ -50,7 +50,7 @@ Prefetch *prefetch_new(HashStore *store, Database *database, const GPtrArray *wa
 	ahead->reader = segment_reader_new(database, false, error);
 	if (!ahead->reader)
 		return NULL;
-	ahead->merge = segment_merge_new(ahead->reader, walked, 0);
+	ahead->merge = merged_cursor_new(ahead->reader, walked, 0);
 
 	return g_steal_pointer(&ahead);
 }
@@ -60,7 +60,7 @@ void prefetch_free(Prefetch *ahead)
 	if (!ahead)
 		return;
 
-	segment_merge_free(ahead->merge);
+	merged_cursor_free(ahead->merge);
 	segment_reader_free(ahead->reader);
 	g_array_unref(ahead->digests);
 	g_free(ahead);
@@ -143,7 +143,7 @@ static bool gather_batch(Prefetch *ahead, GError **error)
 
 		if (ahead->next == ahead->n_round) {
 			ahead->next = 0;
-			if (!segment_merge_next(ahead->merge, &ahead->round, &ahead->n_round,
+			if (!merged_cursor_next(ahead->merge, &ahead->round, &ahead->n_round,
 						error))
 				return false;
 			if (ahead->n_round == 0)

@@ -1,28 +1,30 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #pragma once
 
-#include "hashstore/anchors/segment-cursor.h"
+#include "hashstore/anchors/segment.h"
 
 /*
- * SegmentMerge - the anchors of several segments in one order, each once.
+ * SegmentMerge - merges several segments into one, or drops the dead entries of one.
  *
- * It works in rounds.  The bound of a round is the least of the cursors' last anchors at hand; all anchors up
- * to it are sorted together.  A round fits the processor's cache, whatever the number of segments.
+ * Pages that were read are deleted one by one, so that SQLite reuses their space at once.  A large merge has parts.  Each
+ * is committed and copied into the database, so a merge needs additional space for one part, and a stop loses one.
+ * A source then says how far it was merged (merged_pages and merged_below of Segment).
  *
  * Thread: the filesystem's worker.
  */
-typedef struct SegmentMerge SegmentMerge;
+typedef struct {
+	bool (*is_live)(uint32_t object, void *data);
+	void *data;
+} Liveness;
 
-/* @segments (Segment) and @reader must outlive the merge, which takes about @memory_bytes. */
-SegmentMerge *segment_merge_new(SegmentReader *reader, const GPtrArray *segments,
-				size_t memory_bytes);
-void segment_merge_free(SegmentMerge *merge);
+/* Count live objects in the range of ids of @segments; fewer after a request to stop. */
+uint64_t segment_count_live(const HashStore *store, const GPtrArray *segments,
+			    const Liveness *liveness);
 
-/* The cursor of each of the segments, in their order. */
-const GPtrArray *segment_merge_cursors(const SegmentMerge *merge);
-
-/* The next anchors, valid until the next call; *ret_n is 0 at the end. */
-bool segment_merge_next(SegmentMerge *merge, const Anchor **ret, size_t *ret_n, GError **error)
-	G_GNUC_WARN_UNUSED_RESULT;
-
-G_DEFINE_AUTOPTR_CLEANUP_FUNC(SegmentMerge, segment_merge_free)
+/*
+ * Merge @segments into one, and change them; @liveness NULL: all objects are live.  With @is_counted, the live objects of
+ * the new segment's range are counted and stored.  Everything must be committed before.  After an error nothing may be
+ * committed.  After a request to stop, the transaction must be rolled back.
+ */
+bool segment_merge(HashStore *store, const GPtrArray *segments, const Liveness *liveness,
+		   bool is_counted, GError **error) G_GNUC_WARN_UNUSED_RESULT;

@@ -2,7 +2,7 @@
 #include "hashstore/anchors/segments.h"
 
 #include "hashstore/anchors/anchor-sort.h"
-#include "hashstore/anchors/segment-rewrite.h"
+#include "hashstore/anchors/segment-merge.h"
 #include "hashstore/database/object-places.h"
 #include "hashstore/database/store-connection.h"
 #include "hashstore/database/store-transaction.h"
@@ -141,7 +141,7 @@ static bool limit_unsettled(HashStore *store, GError **error)
 
 		if (!hash_store_begin(store, error))
 			return false;
-		if (!segment_rewrite(store, chosen, NULL, false, error)) {
+		if (!segment_merge(store, chosen, NULL, false, error)) {
 			store->failed = true;
 			return false;
 		}
@@ -212,7 +212,7 @@ static bool drop_dead(HashStore *store, GPtrArray *segments, const Liveness *liv
 		n_live = segment_count_live(store, one, liveness);
 		if (segment->live_objects > 0) {
 			if (n_live < segment->live_objects / 2 &&
-			    !segment_rewrite(store, one, liveness, true, error))
+			    !segment_merge(store, one, liveness, true, error))
 				return false;
 			continue;
 		}
@@ -239,7 +239,7 @@ static bool pack_plain(HashStore *store, GPtrArray *segments, const Liveness *li
 			continue;
 
 		g_ptr_array_add(one, segments->pdata[i]);
-		if (!segment_rewrite(store, one, liveness, true, error))
+		if (!segment_merge(store, one, liveness, true, error))
 			return false;
 		g_ptr_array_remove_index(segments, i);
 		return true;
@@ -289,7 +289,7 @@ static bool settle_segments(HashStore *store, const Liveness *liveness, bool is_
 		return false;
 	small = choose_small(store, segments);
 	if (small->len > 0) {
-		if (!segment_rewrite(store, small, liveness, is_thorough, error))
+		if (!segment_merge(store, small, liveness, is_thorough, error))
 			return false;
 		g_ptr_array_remove_range(segments, 0, small->len);
 	}
@@ -373,8 +373,7 @@ bool hash_store_drop_dead(HashStore *store, bool (*is_live)(uint32_t object, voi
 	if (!segments || !hash_store_begin(store, error))
 		return false;
 
-	if (!segment_rewrite(store, segments, &liveness, true, error) ||
-	    !shrink_file(store, error)) {
+	if (!segment_merge(store, segments, &liveness, true, error) || !shrink_file(store, error)) {
 		store->failed = true;
 		return false;
 	}

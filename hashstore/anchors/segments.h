@@ -18,7 +18,7 @@
  * Each pass also rewrites one segment that an earlier version of the store wrote, which takes more space.
  *
  * A merge reads and deletes its sources page by page, and commits parts of them, so it needs little additional space.
- * A request to stop loses the part that was begun: see segment-rewrite.h.
+ * A request to stop loses the part that was begun: see segment-merge.h.
  *
  * Thread: the filesystem's worker.
  */

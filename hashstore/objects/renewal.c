@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "hashstore/anchors/anchor-sort.h"
-#include "hashstore/anchors/segment-merge.h"
+#include "hashstore/anchors/merged-cursor.h"
 #include "hashstore/anchors/segments.h"
 #include "hashstore/anchors/sorter.h"
 #include "hashstore/database/store-state.h"
@@ -102,20 +102,20 @@ static bool copy_anchors(HashStore *store, const GArray *renewals, Sorter *copie
 {
 	g_autoptr(GPtrArray) segments = segments_with(store, renewals, error);
 	g_autoptr(SegmentReader) reader = NULL;
-	g_autoptr(SegmentMerge) merge = NULL;
+	g_autoptr(MergedCursor) merge = NULL;
 
 	if (!segments)
 		return false;
 	reader = segment_reader_new(store->database, false, error);
 	if (!reader)
 		return false;
-	merge = segment_merge_new(reader, segments, store->memory_bytes / 2);
+	merge = merged_cursor_new(reader, segments, store->memory_bytes / 2);
 
 	while (hash_store_may_continue(store)) {
 		const Anchor *anchors;
 		size_t n;
 
-		if (!segment_merge_next(merge, &anchors, &n, error))
+		if (!merged_cursor_next(merge, &anchors, &n, error))
 			return false;
 		if (n == 0)
 			return sorter_sort(copies, error);
