@@ -24,9 +24,9 @@
 /* Dead anchors, of objects that are gone, are many if more than one in so many anchors is dead. */
 #define DEAD_SHARE 8
 
-/* Free pages below both limits, 1/8 of the file being one, are left to later passes. */
+/* Free pages below both limits, 1/32 of the file being one, are left to later passes. */
 #define FREE_PAGES_KEPT  256
-#define FREE_PAGES_SHARE 8
+#define FREE_PAGES_SHARE 32
 
 /* Pages freed between two looks at the stop flag: each may cost a seek or two. */
 #define FREE_PAGES_STEP 64
