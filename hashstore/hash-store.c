@@ -221,6 +221,7 @@ bool hash_store_forget_all(HashStore *store, GError **error)
 	if (!database_exec(store->database,
 			   "DELETE FROM object; DELETE FROM half; DELETE FROM directory;"
 			   "DELETE FROM segment; DELETE FROM fence; DELETE FROM page;"
+			   "DELETE FROM meta WHERE name GLOB 'merged_*';"
 			   "DELETE FROM open_extent; DELETE FROM differed; DELETE FROM pinned;"
 			   "DELETE FROM holders; DELETE FROM read_sums; DELETE FROM note;"
 			   "DELETE FROM kept_group; DELETE FROM loose_object; DELETE FROM place;",

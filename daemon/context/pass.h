@@ -35,6 +35,7 @@ typedef struct {
 	bool snapshots_rotate; /* read-only ones were deleted since an earlier pass */
 	uint64_t n_revived;    /* extents that were deferred, and are referenced again */
 	uint64_t n_replanned;  /* extents that are to be planned for once more */
+	uint64_t n_waited;     /* the same, but they had to wait for a round */
 } BtrfsPass;
 
 /* State of a pass over an XFS filesystem only. */

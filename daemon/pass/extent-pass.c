@@ -182,7 +182,7 @@ static bool find_rewritten(Pass *pass, ExtentSums *sums, GError **error)
 			n_replanned = pass->btrfs.n_replanned;
 		n_runs = result->shared.runs;
 		now = result->rewritten.extents + pass->n_file_runs + pass->btrfs.n_revived +
-		      n_replanned;
+		      pass->btrfs.n_waited + n_replanned;
 		if (now == known || pass->settings->dry_run || result->stopped_reason ||
 		    !pass_checkpoint(pass))
 			break;

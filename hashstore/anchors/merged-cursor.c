@@ -82,6 +82,9 @@ static AnchorRun take(SegmentCursor *cursor, const Anchor *bound)
 	unsigned begin = cursor->next, end = cursor->n_entries;
 	unsigned first = cursor->next;
 
+	/* In stores from before version 17, anchors of one digest may be in any order, so all may be up to the last. */
+	if (anchor_compare(&cursor->entries[end - 1], bound) <= 0)
+		begin = end;
 	while (begin < end) {
 		unsigned middle = begin + (end - begin) / 2;
 

@@ -15,7 +15,8 @@ typedef struct {
 	uint64_t n_anchors; /* without the merged ones */
 	Anchor last;
 	bool has_last;
-	GByteArray *fences; /* the first digest of each page, in the format of rows of fences */
+	/* The first digest of each page, in the format of rows of fences, from the first row with one that is there. */
+	GByteArray *fences;
 	uint8_t bytes[ANCHOR_PAGE_BYTES + ANCHOR_PAGE_SLACK];
 	Anchor entries[ANCHOR_PAGE_ENTRIES];
 } Look;
@@ -113,10 +114,10 @@ static bool check_pages(Database *database, Look *look, char **ret_problem, GErr
 static bool check_fence_row(Database *database, const Look *look, uint32_t number,
 			    bool *ret_is_right, GError **error)
 {
-	size_t begin = (size_t)number * FENCES_PER_ROW * FENCE_BYTES;
+	uint32_t first = look->segment->merged_pages;
+	size_t begin = (size_t)(number - first / FENCES_PER_ROW) * FENCES_PER_ROW * FENCE_BYTES;
 	size_t length = MIN(FENCES_PER_ROW * FENCE_BYTES, look->fences->len - begin);
-	size_t merged = MIN(look->segment->merged_pages * (size_t)FENCE_BYTES, begin + length);
-	size_t skip = merged > begin ? merged - begin : 0;
+	size_t skip = begin == 0 ? first % FENCES_PER_ROW * FENCE_BYTES : 0;
 	g_autoptr(sqlite3_stmt) get =
 		database_prepare(database, "SELECT digests FROM fence WHERE id = ?", error);
 	bool row;
@@ -140,7 +141,8 @@ static bool check_fences(Database *database, const Look *look, char **ret_proble
 {
 	uint32_t n_rows = (look->n_pages + FENCES_PER_ROW - 1) / FENCES_PER_ROW;
 
-	for (uint32_t number = 0; number < n_rows && !*ret_problem; number++) {
+	for (uint32_t number = look->segment->merged_pages / FENCES_PER_ROW;
+	     number < n_rows && !*ret_problem; number++) {
 		bool is_right;
 
 		if (!check_fence_row(database, look, number, &is_right, error))
@@ -162,7 +164,8 @@ bool segment_check(Database *database, const Segment *segment, uint64_t next_obj
 	look->segment = segment;
 	look->next_object = next_object;
 	look->n_pages = segment->merged_pages;
-	look->fences = g_byte_array_set_size(fences, segment->merged_pages * FENCE_BYTES);
+	look->fences =
+		g_byte_array_set_size(fences, segment->merged_pages % FENCES_PER_ROW * FENCE_BYTES);
 	*ret_problem = NULL;
 	return check_pages(database, look, ret_problem, error) &&
 	       (*ret_problem || check_fences(database, look, ret_problem, error));

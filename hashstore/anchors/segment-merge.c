@@ -9,10 +9,10 @@
 #define COUNT_STEP 65536
 
 /*
- * A part is this many times the store's memory.  At its end, a cursor puts back the pages that it had read ahead, all of
- * them a quarter of the memory at most.
+ * The anchors of a part would fill the store's memory so many times; their pages take half as much.  At its end, a cursor
+ * puts back the pages that it had read ahead.  All of these take a half of the memory at most.
  */
-#define PART_MEMORIES 4
+#define PART_MEMORIES UINT64_C(8)
 
 typedef struct {
 	/* Set at creation, never changed. */
@@ -121,8 +121,7 @@ static bool copy_part(Merge *merge, MergedCursor *cursor, uint64_t *ret_below, b
 		      GError **error)
 {
 	const HashStore *store = merge->store;
-	uint64_t full = segment_writer_pages(merge->writer) +
-			PART_MEMORIES * store->memory_bytes / ANCHOR_PAGE_BYTES;
+	uint64_t left = PART_MEMORIES * store->memory_bytes / sizeof(Anchor);
 
 	*ret_is_last = false;
 	while (hash_store_may_continue(store)) {
@@ -136,8 +135,9 @@ static bool copy_part(Merge *merge, MergedCursor *cursor, uint64_t *ret_below, b
 			return true;
 		}
 
-		if (segment_writer_pages(merge->writer) >= full)
+		if (n >= left)
 			n_before = n_before_last(anchors, n);
+		left -= MIN(left, n);
 		*ret_below = anchors[n - 1].digest;
 		if (!put_live(merge, anchors, n_before > 0 ? n_before : n, error))
 			return false;

@@ -227,11 +227,6 @@ bool segment_writer_add(SegmentWriter *writer, const Anchor *anchors, size_t n_a
 	return true;
 }
 
-uint32_t segment_writer_pages(const SegmentWriter *writer)
-{
-	return writer->segment.pages;
-}
-
 bool segment_writer_save(SegmentWriter *writer, uint64_t live_objects, GError **error)
 {
 	const Segment *segment = &writer->segment;

@@ -42,9 +42,6 @@ void segment_writer_free(SegmentWriter *writer);
 bool segment_writer_add(SegmentWriter *writer, const Anchor *anchors, size_t n_anchors,
 			GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
-/* Pages written so far. */
-uint32_t segment_writer_pages(const SegmentWriter *writer);
-
 /* Write the last page and the segment's row, unless it is empty.  More anchors may follow, and another save. */
 bool segment_writer_save(SegmentWriter *writer, uint64_t live_objects, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;

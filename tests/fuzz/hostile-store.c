@@ -365,6 +365,13 @@ static void change_rows(Choices *choices, const char *path)
 	sqlite3 *database = NULL;
 
 	if (sqlite3_open(path, &database) == SQLITE_OK) {
+		/* As if a merge had been interrupted. */
+		if (choices_below(choices, 8) == 7)
+			sqlite3_exec(
+				database,
+				"INSERT INTO meta SELECT 'merged_pages_' || id, 0 FROM segment;"
+				"INSERT INTO meta SELECT 'merged_below_' || id, 1 FROM segment;",
+				NULL, NULL, NULL);
 		for (uint64_t n = 1 + choices_below(choices, 4); n > 0; n--)
 			change_cell(choices, database);
 		if (choices_below(choices, 16) == 15)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "hashstore/anchors/anchor-page.h"
 #include "hashstore/anchors/groups.h"
 #include "hashstore/objects/objects.h"
 #include "hashstore/store-check.h"
@@ -226,6 +227,71 @@ static void test_new_anchors_are_looked_up_in_what_is_merged_in_part(void)
 	assert_sound(large->fixture->path);
 }
 
+static void test_a_store_that_forgets_all_forgets_how_far_segments_were_merged(void)
+{
+	g_autoptr(Large) large = large_new();
+	GError *error = NULL;
+
+	settle(large, 1500000);
+	g_assert_true(hash_store_forget_all(large->store, &error));
+	g_assert_no_error(error);
+	commit(large);
+	assert_sound(large->fixture->path);
+
+	/* New segments have the ids of former ones. */
+	for (int i = 0; i < 60; i++) {
+		put_object(large, 1000);
+		commit(large);
+	}
+	g_assert_cmpuint(count_groups(large, 60), ==, 1000);
+	assert_sound(large->fixture->path);
+}
+
+/* Make the store have one page, of @anchors. */
+static void replace_page(const StoreFixture *fixture, const Anchor *anchors, unsigned n)
+{
+	g_autofree AnchorPage *page = g_new0(AnchorPage, 1);
+	g_autoptr(GString) sql = g_string_new("DELETE FROM page; DELETE FROM fence;");
+
+	anchor_page_begin(page);
+	for (unsigned i = 0; i < n; i++)
+		g_assert_true(anchor_page_add(page, &anchors[i]));
+	anchor_page_seal(page);
+	g_string_append_printf(sql,
+			       "UPDATE segment SET anchors = %u, pages = 1, first_page = 1,"
+			       " first_fence = 1, fences = x'02000000';"
+			       "INSERT INTO fence VALUES (1, x'02000000');"
+			       "INSERT INTO page VALUES (1, x'",
+			       n);
+	for (size_t i = 0; i < page->n_bytes; i++)
+		g_string_append_printf(sql, "%02x", page->bytes[i]);
+	g_string_append(sql, "')");
+	store_fixture_sql(fixture->path, sql->str);
+}
+
+/* So are some pages that were made of those of version 16. */
+static void test_anchors_of_one_digest_in_any_order_are_all_merged(void)
+{
+	static const Anchor anchors[] = { { UINT64_C(1) << 33, 1, 1 },
+					  { UINT64_C(5) << 40, 5, 1 },
+					  { UINT64_C(5) << 40, 6, 1 },
+					  { UINT64_C(5) << 40, 3, 1 } };
+	g_autoptr(StoreFixture) fixture = store_fixture_new();
+	GError *error = NULL;
+	uint32_t n_segments;
+	uint64_t n;
+
+	store_fixture_fill(fixture);
+	replace_page(fixture, anchors, G_N_ELEMENTS(anchors));
+	assert_sound(fixture->path);
+	g_autoptr(HashStore) store = store_fixture_open(fixture);
+	g_assert_true(hash_store_drop_dead(store, store_fixture_all_live, NULL, &error));
+	g_assert_true(hash_store_commit(store, &error));
+	g_assert_true(hash_store_count_anchors(store, &n, &n_segments, &error));
+	g_assert_no_error(error);
+	g_assert_cmpuint(n, ==, G_N_ELEMENTS(anchors));
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -236,6 +302,11 @@ int main(int argc, char **argv)
 			test_a_merge_takes_space_for_a_part);
 	g_test_add_func("/large-merge/new-anchors-are-looked-up-in-what-is-merged-in-part",
 			test_new_anchors_are_looked_up_in_what_is_merged_in_part);
+	g_test_add_func(
+		"/large-merge/a-store-that-forgets-all-forgets-how-far-segments-were-merged",
+		test_a_store_that_forgets_all_forgets_how_far_segments_were_merged);
+	g_test_add_func("/large-merge/anchors-of-one-digest-in-any-order-are-all-merged",
+			test_anchors_of_one_digest_in_any_order_are_all_merged);
 
 	return g_test_run();
 }

@@ -208,7 +208,7 @@ static bool replan_sources(ExtentRounds *rounds, GError **error)
 	GHashTableIter iterator;
 	gpointer id, value;
 
-	pass->btrfs.n_replanned += pinned_extents_replan_waiting(pass->btrfs.pinned);
+	pass->btrfs.n_waited += pinned_extents_replan_waiting(pass->btrfs.pinned);
 	replan_list_iterate(rounds->round.replan, &iterator);
 	while (may_share_more(pass) && g_hash_table_iter_next(&iterator, &id, &value)) {
 		unsigned facts = object_table_facts(rounds->table, GPOINTER_TO_UINT(id));
