@@ -66,10 +66,9 @@ static bool is_repeated(const Winnow *winnow, uint64_t number, uint64_t first)
 /* Find the last position of the smallest hash from @first on; with @only_unique, of those that occur once. */
 static bool smallest(const Winnow *winnow, uint64_t first, bool only_unique, uint64_t *ret)
 {
-	bool found = false;
-
 	uint32_t w = winnow->window_anchors, slot = slot_of(first, w);
 	uint64_t least = UINT64_MAX;
+	bool found = false;
 
 	for (uint64_t i = first; i < winnow->n_hashes; i++, slot = slot + 1 < w ? slot + 1 : 0) {
 		if (winnow->hashes[slot] > least)
