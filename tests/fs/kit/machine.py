@@ -258,6 +258,8 @@ class Machine:
 
     def journal(self, *matches):
         """Entries with these fields, oldest first."""
+        # What was sent may still be on its way.
+        self.run("journalctl", "--sync")
         text = self.run("journalctl", "--output=json", "--quiet", "--all", *matches).stdout
         entries = [json.loads(line) for line in text.splitlines()]
         return [entry for entry in entries
