@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Running dedupd and dedupctl, and the one check that every test which shares something goes through."""
 
+import atexit
 import contextlib
 import dataclasses
 import fcntl
@@ -208,9 +209,12 @@ class Dedupd:
 
     def start(self, *paths, **options):
         """Start it and return the process, its standard output and error piped."""
-        return subprocess.Popen(self.command(*paths, **options), stdin=subprocess.DEVNULL,
-                                stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                env=self.environment())
+        process = subprocess.Popen(self.command(*paths, **options), stdin=subprocess.DEVNULL,
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                   env=self.environment())
+        # A test that fails may leave it, with the filesystem that it works on.
+        atexit.register(process.kill)
+        return process
 
     def run(self, *paths, **options):
         """Run it to its end.  A report is checked for its shape."""
