@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "hashstore/anchors/segment-cursor.h"
 
+#include "hashstore/database/statements.h"
+
 #include <string.h>
 
 #define SLOT_BYTES (ANCHOR_PAGE_BYTES + ANCHOR_PAGE_SLACK)
@@ -23,8 +25,8 @@ SegmentReader *segment_reader_new(Database *database, bool consume, GError **err
 			database_prepare(database, "DELETE FROM page WHERE id = ?", error);
 		if (!reader->drop_page)
 			return NULL;
-		reader->put_page = database_prepare(
-			database, "INSERT INTO page (id, entries) VALUES (?, ?)", error);
+		reader->put_page =
+			database_prepare(database, statement_sql(STATEMENT_PUT_PAGE), error);
 		if (!reader->put_page)
 			return NULL;
 	}

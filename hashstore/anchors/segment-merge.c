@@ -9,8 +9,8 @@
 #define COUNT_STEP 65536
 
 /*
- * The anchors of a part would fill the store's memory so many times; their pages take half as much.  At its end, a cursor
- * puts back the pages that it had read ahead.  All of these take a half of the memory at most.
+ * The anchors of a part would fill the store's memory so many times.  Packed into pages they take less than half of
+ * that.  At the end of a part, cursors put back the pages that they had read ahead: half of the memory at most.
  */
 #define PART_MEMORIES UINT64_C(8)
 

@@ -63,9 +63,8 @@ static const char *const sql[N_STATEMENTS] = {
 		" WHERE subvolume = ? AND inode = ?",
 	[STATEMENT_DOUBT_DIRECTORIES] = "UPDATE directory SET stamp = 0 WHERE stamp <> 0",
 	[STATEMENT_PUT_SEGMENT] =
-		"INSERT OR REPLACE INTO segment (id, anchors, first_page, pages, first_fence, "
-		"min_object,"
-		" max_object, live_objects, fences) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+		"INSERT OR REPLACE INTO segment (id, anchors, first_page, pages, first_fence,"
+		" min_object, max_object, live_objects, fences) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
 	[STATEMENT_DROP_SEGMENT] = "DELETE FROM segment WHERE id = ?",
 	[STATEMENT_SET_LIVE_OBJECTS] = "UPDATE segment SET live_objects = ? WHERE id = ?",
 	[STATEMENT_SET_ANCHORS] = "UPDATE segment SET anchors = ? WHERE id = ?",

@@ -269,7 +269,7 @@ static void replace_page(const StoreFixture *fixture, const Anchor *anchors, uns
 	store_fixture_sql(fixture->path, sql->str);
 }
 
-/* So are some pages that were made of those of version 16. */
+/* Some pages that were made from those of version 16 are like this. */
 static void test_anchors_of_one_digest_in_any_order_are_all_merged(void)
 {
 	static const Anchor anchors[] = { { UINT64_C(1) << 33, 1, 1 },
