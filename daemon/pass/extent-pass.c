@@ -166,8 +166,8 @@ static bool find_again(Pass *pass, const BtrfsInfo *info, ExtentSums *sums, GErr
 /*
  * Find new copies like any other new extent: copies equal to each other or to older data are not left to the next
  * pass.  The same goes for extents whose keepers were shared, and for deferred ones that became sources.  An extent that
- * is planned again and stays pinned has its own equals planned again, and so on through all data of one kind.  So these
- * are a reason for one more round only after a round that shared something.
+ * this pass pins has its sources planned again, these have theirs, and so on through all data of one kind.  So these are
+ * a reason for one more round only after a round that shared something.
  */
 static bool find_rewritten(Pass *pass, ExtentSums *sums, GError **error)
 {

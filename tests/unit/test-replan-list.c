@@ -8,13 +8,14 @@
 #define EARLY  7 /* the id of an extent that lacks equals */
 #define EQUAL  9 /* of those that are pinned with it as a source */
 
-static void add(ReplanList *list, const Object *target, const ExtentPin *pin, const Run *run)
+static void add(ReplanList *list, const Object *target, const ExtentPin *pin, const Run *run,
+		bool is_new)
 {
 	g_autoptr(GArray) runs = g_array_new(false, false, sizeof(Run));
 
 	if (run)
 		g_array_append_val(runs, *run);
-	replan_list_add_pinned(list, target, pin, runs, BLOCK);
+	replan_list_add_pinned(list, target, pin, runs, is_new, BLOCK);
 }
 
 /* The extent at @address is pinned for its pieces, and has blocks [@first, @end) of the extent @source. */
@@ -25,7 +26,7 @@ static void pin_equal(ReplanList *list, uint32_t source, uint64_t address, uint6
 	const ExtentPin pin = { .cause = PIN_PIECES };
 	const Run run = { .source = source, .source_block = first, .blocks = end - first };
 
-	add(list, &target, &pin, &run);
+	add(list, &target, &pin, &run, true);
 }
 
 static void pin(ReplanList *list, uint64_t address, uint64_t first, uint64_t end)
@@ -39,7 +40,7 @@ static void pin_early(ReplanList *list, uint64_t blocks, PinCause cause, uint64_
 	const Object target = { .id = EARLY, .inode = 1 << 20, .size_bytes = blocks * BLOCK };
 	const ExtentPin pin = { .cause = cause, .uncovered_bytes = uncovered_bytes };
 
-	add(list, &target, &pin, NULL);
+	add(list, &target, &pin, NULL, true);
 }
 
 /* The same: nothing equals it. */
@@ -66,6 +67,11 @@ static bool is_early(ReplanList *list)
 	return replan_entry_is_early(find(list, EARLY));
 }
 
+static bool is_needed(ReplanList *list, uint32_t id)
+{
+	return replan_list_is_needed(list, find(list, id));
+}
+
 static void test_each_extent_gives_its_mark(void)
 {
 	g_autoptr(ReplanList) list = replan_list_new();
@@ -79,6 +85,22 @@ static void test_each_extent_gives_its_mark(void)
 	g_assert_cmpuint(find(list, 3)->marks, ==, one);
 	pin_equal(list, 3, 8192, 0, 10);
 	g_assert_cmpint(__builtin_popcountll(find(list, 3)->marks), ==, 2);
+}
+
+static void test_what_an_earlier_pass_pinned_helps_only_what_lacks_equals(void)
+{
+	g_autoptr(ReplanList) list = replan_list_new();
+	const Object target = { .id = EQUAL, .inode = 4096, .size_bytes = BLOCKS * BLOCK };
+	const ExtentPin pin = { .cause = PIN_PIECES };
+	const Run known = { .source = 3, .blocks = BLOCKS };
+	const Run lacking = { .source = EARLY, .blocks = BLOCKS };
+
+	pin_lacking(list, BLOCKS);
+	add(list, &target, &pin, &known, false);
+	add(list, &target, &pin, &lacking, false);
+	g_assert_null(find(list, 3));
+	g_assert_true(is_early(list));
+	g_assert_true(is_needed(list, EQUAL));
 }
 
 static void test_only_what_lacked_more_than_a_quarter_is_early(void)
@@ -179,11 +201,6 @@ static void test_a_run_may_end_behind_the_extent(void)
 	g_assert_true(is_early(list));
 }
 
-static bool is_needed(ReplanList *list, uint32_t id)
-{
-	return replan_list_is_needed(list, find(list, id));
-}
-
 static void test_equals_are_needed_by_an_early_extent_only(void)
 {
 	g_autoptr(ReplanList) list = replan_list_new();
@@ -202,6 +219,8 @@ int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/replan-list/each-extent-gives-its-mark", test_each_extent_gives_its_mark);
+	g_test_add_func("/replan-list/what-an-earlier-pass-pinned-helps-only-what-lacks-equals",
+			test_what_an_earlier_pass_pinned_helps_only_what_lacks_equals);
 	g_test_add_func("/replan-list/only-what-lacked-more-than-a-quarter-is-early",
 			test_only_what_lacked_more_than_a_quarter_is_early);
 	g_test_add_func("/replan-list/what-was-no-target-is-not-early",

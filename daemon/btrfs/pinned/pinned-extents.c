@@ -26,11 +26,14 @@ struct PinnedExtents {
 	GHashTable *over;      /* addresses */
 	GHashTable *replanned; /* address -> marks of others (uint64_t), of this pass */
 	GHashTable *later;     /* the same of those that wait */
-	PinnedExtent next;     /* the first at the address seen last, or behind it */
+	GHashTable *old;   /* addresses: pinned by an earlier pass, and planned again in this one */
+	uint32_t first_id; /* of objects that this pass adds or renews */
+	PinnedExtent next; /* the first at the address seen last, or behind it */
 	bool has_next;
 	bool is_begun;  /* one was seen since they were renewed */
 	bool is_again;  /* they were renewed before, in this pass */
 	bool has_noted; /* the subvolumes, in this pass */
+	bool are_all;   /* all are planned again, in this pass */
 };
 
 PinnedExtents *pinned_extents_new(Pass *pass)
@@ -39,10 +42,12 @@ PinnedExtents *pinned_extents_new(Pass *pass)
 
 	pinned->pass = pass;
 	pinned->watch = pin_watch_new(pass);
+	pinned->first_id = hash_store_next_object(pass->store);
 	pinned->tree = btrfs_tree_new(BTRFS_TREE_BUFFER_BYTES);
 	pinned->over = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
 	pinned->replanned = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, g_free);
 	pinned->later = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, g_free);
+	pinned->old = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
 	return pinned;
 }
 
@@ -56,6 +61,7 @@ void pinned_extents_free(PinnedExtents *pinned)
 	g_hash_table_unref(pinned->over);
 	g_hash_table_unref(pinned->replanned);
 	g_hash_table_unref(pinned->later);
+	g_hash_table_unref(pinned->old);
 	g_free(pinned);
 }
 
@@ -107,6 +113,11 @@ uint64_t pinned_extents_replan_waiting(PinnedExtents *pinned)
 bool pinned_extents_was_replanned(const PinnedExtents *pinned, uint64_t address)
 {
 	return g_hash_table_contains(pinned->replanned, &address);
+}
+
+bool pinned_extents_is_old(const PinnedExtents *pinned, uint64_t address)
+{
+	return g_hash_table_contains(pinned->old, &address);
 }
 
 static bool check(PinnedExtents *pinned, const PinnedExtent *row, GError **error)
@@ -362,6 +373,7 @@ bool pinned_extents_check_changed(PinnedExtents *pinned, uint64_t since,
 
 bool pinned_extents_reopen_all(PinnedExtents *pinned, GError **error)
 {
+	pinned->are_all = true;
 	return check_deferred(pinned, true, error);
 }
 
@@ -389,12 +401,18 @@ static bool take(PinnedExtents *pinned, uint64_t address, GHashTable *objects, G
 {
 	HashStore *store = pinned->pass->store;
 	const Object *found;
+	PinnedExtent row;
+	bool is_pinned;
 
-	if (!deferred_extents_take(pinned->pass->btrfs.deferred, address, error) ||
+	if (!hash_store_next_pinned(store, address, &row, &is_pinned, error) ||
+	    !deferred_extents_take(pinned->pass->btrfs.deferred, address, error) ||
 	    !hash_store_drop_pinned(store, address, error) ||
 	    !hash_store_find_at(store, OBJECT_EXTENTS, address, &found, error))
 		return false;
 
+	if (!pinned->are_all && is_pinned && row.extent.address == address && row.holders == 0 &&
+	    found && found->id < pinned->first_id)
+		g_hash_table_add(pinned->old, g_memdup2(&address, sizeof(address)));
 	add_settled(pinned, objects, found);
 	if (!found || found->parent == 0)
 		return true;

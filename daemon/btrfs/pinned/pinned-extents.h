@@ -63,6 +63,12 @@ uint64_t pinned_extents_replan_waiting(PinnedExtents *pinned);
 /* Whether pinned_extents_replan() was called for the extent at @address. */
 bool pinned_extents_was_replanned(const PinnedExtents *pinned, uint64_t address);
 
+/*
+ * Whether an earlier pass pinned the extent at @address, and this one planned it again.  After
+ * pinned_extents_reopen_all() it is false for all.
+ */
+bool pinned_extents_is_old(const PinnedExtents *pinned, uint64_t address);
+
 /* The addresses (uint64_t) of all extents whose cause may have ended; to be freed. */
 GArray *pinned_extents_list_over(const PinnedExtents *pinned);
 

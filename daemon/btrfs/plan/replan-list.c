@@ -66,29 +66,41 @@ static uint64_t low_bits(uint64_t n)
 	return n >= 64 ? UINT64_MAX : (UINT64_C(1) << n) - 1;
 }
 
-/* Add the source of @run, which belongs to the pinned extent at @address. */
-static const ReplanEntry *add_source(ReplanList *list, const Run *run, uint64_t address)
+/* The entry of a source.  With @is_new false it is NULL, unless that was a target that lacked equals. */
+static ReplanEntry *entry_of_source(ReplanList *list, uint32_t id, bool is_new)
 {
-	ReplanEntry *entry = entry_of(list, run->source);
+	ReplanEntry *known = g_hash_table_lookup(list->entries, GUINT_TO_POINTER(id));
+
+	if (is_new)
+		return entry_of(list, id);
+	return known && known->blocks > 0 ? known : NULL;
+}
+
+/* Note that the pinned extent at @address has @run to the source @entry. */
+static void add_source(ReplanEntry *entry, const Run *run, uint64_t address)
+{
 	uint64_t end = run->source_block + run->blocks;
 
 	entry->marks |= mark_of(address);
 	if (entry->blocks > 0)
 		entry->samples |= low_bits(first_sample(end, entry->blocks)) &
 				  ~low_bits(first_sample(run->source_block, entry->blocks));
-	return entry;
 }
 
 /* Add the sources of @runs; returns the one that lacked equals and has the longest of these, or 0. */
-static uint32_t add_sources(ReplanList *list, const GArray *runs, uint64_t address)
+static uint32_t add_sources(ReplanList *list, const GArray *runs, uint64_t address, bool is_new)
 {
 	uint64_t longest = 0;
 	uint32_t helped = 0;
 
 	for (guint i = 0; i < runs->len; i++) {
 		const Run *run = &g_array_index(runs, Run, i);
+		ReplanEntry *entry = entry_of_source(list, run->source, is_new);
 
-		if (add_source(list, run, address)->blocks == 0 || run->blocks <= longest)
+		if (!entry)
+			continue;
+		add_source(entry, run, address);
+		if (entry->blocks == 0 || run->blocks <= longest)
 			continue;
 		longest = run->blocks;
 		helped = run->source;
@@ -107,9 +119,9 @@ static void note_lacking(ReplanList *list, const Object *target, uint32_t block_
 }
 
 void replan_list_add_pinned(ReplanList *list, const Object *target, const ExtentPin *pin,
-			    const GArray *runs, uint32_t block_bytes)
+			    const GArray *runs, bool is_new, uint32_t block_bytes)
 {
-	uint32_t helped = add_sources(list, runs, target->inode);
+	uint32_t helped = add_sources(list, runs, target->inode, is_new);
 
 	if (helped != 0)
 		entry_of(list, target->id)->helped = helped;

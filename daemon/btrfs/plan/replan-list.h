@@ -37,9 +37,12 @@ void replan_list_add(ReplanList *list, uint32_t id, uint64_t address);
 /*
  * @target is pinned by @pin: plan the sources of its @runs (of Run) once more.  Plan it once more itself if it lacks
  * more than a quarter, too much for a copy, and turns out to be early.
+ *
+ * @is_new: no earlier pass pinned it.  Otherwise that pass planned its sources with it, so only those are added that
+ * lacked equals themselves.
  */
 void replan_list_add_pinned(ReplanList *list, const Object *target, const ExtentPin *pin,
-			    const GArray *runs, uint32_t block_bytes);
+			    const GArray *runs, bool is_new, uint32_t block_bytes);
 
 /* Whether @entry was pinned too early: extents pinned later have at least three quarters of it. */
 bool replan_entry_is_early(const ReplanEntry *entry);

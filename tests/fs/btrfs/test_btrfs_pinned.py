@@ -448,20 +448,43 @@ def ids_given(dedupd):
         return store.execute("SELECT value FROM meta WHERE name = 'next_object'").fetchone()[0]
 
 
-def test_a_new_extent_has_its_equals_planned_again_and_not_all_that_equal_these(tree, dedupd):
+def write_kin(tree):
+    """Extents that have three common pieces of 40 each, and so are pinned."""
     chance = random.Random(5)
     pieces = [noise(3000 + i, 128 * KIB) for i in range(40)]
     for i in range(80):
         own = noise(4000 + i, 384 * KIB)
         write_extent(tree / f"kin{i:02}", own + b"".join(chance.sample(pieces, 3)))
+    return pieces
+
+
+def kin_with_any(tree, pieces):
+    contents = [(tree / f"kin{i:02}").read_bytes() for i in range(80)]
+    return sum(any(content.find(piece) >= 0 for piece in pieces) for content in contents)
+
+
+def test_a_new_extent_has_its_equals_planned_again_and_not_all_that_equal_these(tree, dedupd):
+    pieces = write_kin(tree)
     assert check(dedupd).first.pinned["uncovered"] >= 40
     before = ids_given(dedupd)
-    equals = sum((tree / f"kin{i:02}").read_bytes().find(pieces[0]) >= 0 for i in range(80))
 
     write_extent(tree / "new", noise(5000, 384 * KIB) + pieces[0])
     check_pinned(dedupd, "uncovered")
 
-    assert 0 < ids_given(dedupd) - before <= 2 * (equals + 1)
+    assert 0 < ids_given(dedupd) - before <= 2 * (kin_with_any(tree, pieces[:1]) + 1)
+
+
+def test_what_a_new_extent_frees_has_no_others_planned_again(tree, dedupd):
+    write_kin(tree)
+    assert check(dedupd).first.pinned["uncovered"] >= 40
+    before = ids_given(dedupd)
+    kin = (tree / "kin00").read_bytes()
+    equals = kin_with_any(tree, [kin[offset:offset + 128 * KIB] for offset in range(384 * KIB, 768 * KIB, 128 * KIB)])
+
+    write_extent(tree / "new", noise(5000, MIB) + kin)
+
+    assert check(dedupd).freed_bytes == 768 * KIB
+    assert ids_given(dedupd) - before <= 2 * (equals + 1)
 
 
 def test_killed_at_any_moment_the_next_pass_completes(tree, filesystem, dedupd):

@@ -36,6 +36,9 @@ def _user_namespace(mapping):
         try:
             proc = pathlib.Path(f"/proc/{process.pid}")
             while os.readlink(proc / "ns/user") == os.readlink("/proc/self/ns/user"):
+                # In a chroot(2), the kernel makes none.
+                if process.poll() is not None:
+                    raise OSError(f"unshare --user ended with status {process.returncode}")
                 os.sched_yield()
             for name in ("uid_map", "gid_map"):
                 (proc / name).write_text(mapping, encoding="ascii")
