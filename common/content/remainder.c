@@ -272,10 +272,13 @@ bool remainder_is_worth(const RemainderAccount *pass, uint64_t rest_bytes, uint6
 	uint64_t written = pass->written_bytes + rest_bytes;
 	uint64_t freed = pass->freed_bytes + freed_bytes;
 
-	if (freed_bytes < rest_bytes + LEAST_NET_GAIN)
-		return false;
-	return rest_bytes <= freed_bytes / REST_SHARE ||
-	       (rest_bytes <= freed_bytes / MOST_SHARE && written <= freed / (REST_SHARE + 1));
+	return remainder_may_be_worth(rest_bytes, freed_bytes) &&
+	       (rest_bytes <= freed_bytes / REST_SHARE || written <= freed / (REST_SHARE + 1));
+}
+
+bool remainder_may_be_worth(uint64_t rest_bytes, uint64_t freed_bytes)
+{
+	return freed_bytes >= rest_bytes + LEAST_NET_GAIN && rest_bytes <= freed_bytes / MOST_SHARE;
 }
 
 RemainderClaim remainder_account_claim(RemainderAccount *pass, uint64_t freed_bytes,

@@ -58,6 +58,9 @@ typedef struct {
  */
 bool remainder_is_worth(const RemainderAccount *pass, uint64_t rest_bytes, uint64_t freed_bytes);
 
+/* Whether that is true in some pass. */
+bool remainder_may_be_worth(uint64_t rest_bytes, uint64_t freed_bytes);
+
 /* The share of one extent in the account while it is planned. */
 typedef struct {
 	uint64_t freed_bytes;

@@ -15,6 +15,11 @@ uint64_t hash_store_expected_anchors(const HashStore *store, uint64_t blocks)
 	return blocks * 2 / (store->about.window_anchors + UINT64_C(1));
 }
 
+uint32_t hash_store_certain_blocks(const HashStore *store)
+{
+	return store->about.anchor_blocks + store->about.window_anchors - 1;
+}
+
 bool hash_store_has_extents(const HashStore *store)
 {
 	return strcmp(store->about.kind, "btrfs") == 0;

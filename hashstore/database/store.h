@@ -74,6 +74,9 @@ const HashStoreAbout *hash_store_about(const HashStore *store);
 /* The anchors that so many blocks of data have on average: winnowing keeps 2 of w + 1 positions. */
 uint64_t hash_store_expected_anchors(const HashStore *store, uint64_t blocks);
 
+/* Every equal range of at least so many blocks has an anchor (anchor-shape). */
+uint32_t hash_store_certain_blocks(const HashStore *store);
+
 /* Objects may be extents: the filesystem is btrfs. */
 bool hash_store_has_extents(const HashStore *store);
 const char *hash_store_path(const HashStore *store);

@@ -3,10 +3,11 @@
 
 #include "common/content/run.h"
 
-#define BLOCK  4096
-#define BLOCKS UINT64_C(6400)
-#define EARLY  7 /* the id of an extent that lacks equals */
-#define EQUAL  9 /* of those that are pinned with it as a source */
+#define BLOCK   4096
+#define BLOCKS  UINT64_C(6400)
+#define CERTAIN 19
+#define EARLY   7 /* the id of an extent that lacks equals */
+#define EQUAL   9 /* of those that are pinned with it as a source */
 
 static void add(ReplanList *list, const Object *target, const ExtentPin *pin, const Run *run,
 		bool is_new)
@@ -15,7 +16,7 @@ static void add(ReplanList *list, const Object *target, const ExtentPin *pin, co
 
 	if (run)
 		g_array_append_val(runs, *run);
-	replan_list_add_pinned(list, target, pin, runs, is_new, BLOCK);
+	replan_list_add_pinned(list, target, pin, runs, is_new);
 }
 
 /* The extent at @address is pinned for its pieces, and has blocks [@first, @end) of the extent @source. */
@@ -74,7 +75,7 @@ static bool is_needed(ReplanList *list, uint32_t id)
 
 static void test_each_extent_gives_its_mark(void)
 {
-	g_autoptr(ReplanList) list = replan_list_new();
+	g_autoptr(ReplanList) list = replan_list_new(BLOCK, CERTAIN);
 	uint64_t one;
 
 	g_assert_null(find(list, 3));
@@ -89,7 +90,7 @@ static void test_each_extent_gives_its_mark(void)
 
 static void test_what_an_earlier_pass_pinned_helps_only_what_lacks_equals(void)
 {
-	g_autoptr(ReplanList) list = replan_list_new();
+	g_autoptr(ReplanList) list = replan_list_new(BLOCK, CERTAIN);
 	const Object target = { .id = EQUAL, .inode = 4096, .size_bytes = BLOCKS * BLOCK };
 	const ExtentPin pin = { .cause = PIN_PIECES };
 	const Run known = { .source = 3, .blocks = BLOCKS };
@@ -101,6 +102,16 @@ static void test_what_an_earlier_pass_pinned_helps_only_what_lacks_equals(void)
 	g_assert_null(find(list, 3));
 	g_assert_true(is_early(list));
 	g_assert_true(is_needed(list, EQUAL));
+}
+
+static void test_equal_blocks_are_at_most_those_of_runs_and_beside_them(void)
+{
+	g_autoptr(ReplanList) list = replan_list_new(BLOCK, CERTAIN);
+
+	pin_equal(list, 3, 4096, 100, 200);
+	g_assert_cmpuint(find(list, 3)->equal_blocks, ==, 100 + 2 * (CERTAIN - 1));
+	pin_equal(list, 3, 8192, 100, 300);
+	g_assert_cmpuint(find(list, 3)->equal_blocks, ==, 300 + 4 * (CERTAIN - 1));
 }
 
 static void test_only_what_lacked_more_than_a_quarter_is_early(void)
@@ -116,7 +127,7 @@ static void test_only_what_lacked_more_than_a_quarter_is_early(void)
 	};
 
 	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
-		g_autoptr(ReplanList) list = replan_list_new();
+		g_autoptr(ReplanList) list = replan_list_new(BLOCK, CERTAIN);
 
 		pin_early(list, BLOCKS, cases[i].cause, cases[i].uncovered_blocks * BLOCK);
 		pin(list, 4096, 0, BLOCKS);
@@ -126,7 +137,7 @@ static void test_only_what_lacked_more_than_a_quarter_is_early(void)
 
 static void test_what_was_no_target_is_not_early(void)
 {
-	g_autoptr(ReplanList) list = replan_list_new();
+	g_autoptr(ReplanList) list = replan_list_new(BLOCK, CERTAIN);
 
 	pin(list, 4096, 0, BLOCKS);
 	g_assert_false(is_early(list));
@@ -134,7 +145,7 @@ static void test_what_was_no_target_is_not_early(void)
 
 static void test_what_was_pinned_before_does_not_count(void)
 {
-	g_autoptr(ReplanList) list = replan_list_new();
+	g_autoptr(ReplanList) list = replan_list_new(BLOCK, CERTAIN);
 
 	pin_lacking(list, BLOCKS);
 	pin(list, 4096, 0, BLOCKS);
@@ -145,7 +156,7 @@ static void test_what_was_pinned_before_does_not_count(void)
 
 static void test_three_quarters_are_enough(void)
 {
-	g_autoptr(ReplanList) list = replan_list_new();
+	g_autoptr(ReplanList) list = replan_list_new(BLOCK, CERTAIN);
 
 	pin_lacking(list, BLOCKS);
 	pin(list, 4096, 0, BLOCKS * 3 / 4 - BLOCKS / 64);
@@ -156,7 +167,7 @@ static void test_three_quarters_are_enough(void)
 
 static void test_the_same_part_counts_once(void)
 {
-	g_autoptr(ReplanList) list = replan_list_new();
+	g_autoptr(ReplanList) list = replan_list_new(BLOCK, CERTAIN);
 
 	pin_lacking(list, BLOCKS);
 	for (uint64_t number = 1; number < 100; number++)
@@ -167,7 +178,7 @@ static void test_the_same_part_counts_once(void)
 /* Nine of ten blocks. */
 static void test_parts_of_many_runs_add_up(void)
 {
-	g_autoptr(ReplanList) list = replan_list_new();
+	g_autoptr(ReplanList) list = replan_list_new(BLOCK, CERTAIN);
 
 	pin_lacking(list, BLOCKS);
 	for (uint64_t block = 0; block < BLOCKS; block += 40)
@@ -177,7 +188,7 @@ static void test_parts_of_many_runs_add_up(void)
 
 static void test_a_short_extent_has_several_samples_per_block(void)
 {
-	g_autoptr(ReplanList) list = replan_list_new();
+	g_autoptr(ReplanList) list = replan_list_new(BLOCK, CERTAIN);
 
 	pin_lacking(list, 4);
 	pin(list, 4096, 0, 2);
@@ -192,7 +203,7 @@ static void test_a_short_extent_has_several_samples_per_block(void)
 /* The ends of runs are estimates. */
 static void test_a_run_may_end_behind_the_extent(void)
 {
-	g_autoptr(ReplanList) list = replan_list_new();
+	g_autoptr(ReplanList) list = replan_list_new(BLOCK, CERTAIN);
 
 	pin_lacking(list, BLOCKS);
 	pin(list, 4096, BLOCKS - 1, BLOCKS * 2);
@@ -203,7 +214,7 @@ static void test_a_run_may_end_behind_the_extent(void)
 
 static void test_equals_are_needed_by_an_early_extent_only(void)
 {
-	g_autoptr(ReplanList) list = replan_list_new();
+	g_autoptr(ReplanList) list = replan_list_new(BLOCK, CERTAIN);
 
 	pin(list, 4096, 0, BLOCKS / 2);
 	g_assert_false(is_needed(list, EARLY));
@@ -219,6 +230,8 @@ int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/replan-list/each-extent-gives-its-mark", test_each_extent_gives_its_mark);
+	g_test_add_func("/replan-list/equal-blocks-are-at-most-those-of-runs-and-beside-them",
+			test_equal_blocks_are_at_most_those_of_runs_and_beside_them);
 	g_test_add_func("/replan-list/what-an-earlier-pass-pinned-helps-only-what-lacks-equals",
 			test_what_an_earlier_pass_pinned_helps_only_what_lacks_equals);
 	g_test_add_func("/replan-list/only-what-lacked-more-than-a-quarter-is-early",

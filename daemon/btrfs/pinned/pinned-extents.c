@@ -120,6 +120,11 @@ bool pinned_extents_is_old(const PinnedExtents *pinned, uint64_t address)
 	return g_hash_table_contains(pinned->old, &address);
 }
 
+bool pinned_extents_is_untouched(const PinnedExtents *pinned, const Object *extent)
+{
+	return extent->id < pinned->first_id;
+}
+
 static bool check(PinnedExtents *pinned, const PinnedExtent *row, GError **error)
 {
 	bool is_over;
@@ -411,7 +416,7 @@ static bool take(PinnedExtents *pinned, uint64_t address, GHashTable *objects, G
 		return false;
 
 	if (!pinned->are_all && is_pinned && row.extent.address == address && row.holders == 0 &&
-	    found && found->id < pinned->first_id)
+	    found && pinned_extents_is_untouched(pinned, found))
 		g_hash_table_add(pinned->old, g_memdup2(&address, sizeof(address)));
 	add_settled(pinned, objects, found);
 	if (!found || found->parent == 0)
@@ -475,26 +480,25 @@ static void count(PinnedExtents *pinned, const Object *extent, const ExtentPin *
 		       path);
 }
 
-/* Whether the store knows the cause already, and it still holds; @row is the new one. */
-static bool is_known(PinnedExtents *pinned, const PinnedExtent *row, bool *ret, GError **error)
+/*
+ * Prepare to store @row instead of the known one; *ret: that is deferred, so it stays.  An extent that was pinned for
+ * itself is no mere source later.
+ */
+static bool is_deferred(PinnedExtents *pinned, PinnedExtent *row, bool *ret, GError **error)
 {
-	const ExtentStamp *extent = &row->extent;
 	PinnedExtent known;
-	bool found, is_over;
+	bool found;
 
 	*ret = false;
-	if (!hash_store_next_pinned(pinned->pass->store, extent->address, &known, &found, error))
+	if (!hash_store_next_pinned(pinned->pass->store, row->extent.address, &known, &found,
+				    error))
 		return false;
-	if (!found || known.extent.address != extent->address ||
-	    known.extent.generation != extent->generation)
+	if (!found || known.extent.address != row->extent.address ||
+	    known.extent.generation != row->extent.generation)
 		return true;
-	*ret = known.holders > 0;
-	if (*ret || (known.is_source && !row->is_source))
-		return true;
-	if (!pin_watch_is_over(pinned->watch, &known, &is_over, error))
-		return false;
 
-	*ret = !is_over;
+	row->is_source &= known.is_source;
+	*ret = known.holders > 0;
 	return true;
 }
 
@@ -502,16 +506,16 @@ bool pinned_extents_put(PinnedExtents *pinned, const Object *extent, const Exten
 			bool is_news, GError **error)
 {
 	PinnedExtent row = pin_watch_row(extent, pin);
-	bool known, kept;
+	bool deferred, kept;
 
 	row.is_source = !is_news;
 	if (is_news)
 		count(pinned, extent, pin);
 	if (pin->cause == PIN_NONE || pinned->pass->settings->dry_run)
 		return true;
-	if (!is_known(pinned, &row, &known, error))
+	if (!is_deferred(pinned, &row, &deferred, error))
 		return false;
-	if (known)
+	if (deferred)
 		return true;
 
 	return hash_store_put_pinned(pinned->pass->store, &row, &kept, error) &&

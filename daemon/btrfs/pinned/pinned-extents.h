@@ -69,6 +69,9 @@ bool pinned_extents_was_replanned(const PinnedExtents *pinned, uint64_t address)
  */
 bool pinned_extents_is_old(const PinnedExtents *pinned, uint64_t address);
 
+/* Whether this pass neither found @extent nor planned it again. */
+bool pinned_extents_is_untouched(const PinnedExtents *pinned, const Object *extent);
+
 /* The addresses (uint64_t) of all extents whose cause may have ended; to be freed. */
 GArray *pinned_extents_list_over(const PinnedExtents *pinned);
 
@@ -77,7 +80,7 @@ bool pinned_extents_renew(PinnedExtents *pinned, uint64_t *ret_n, GError **error
 	G_GNUC_WARN_UNUSED_RESULT;
 
 /*
- * Store that @extent is pinned, unless the store knows it or this is a dry run.  With @is_news it is counted, too.
+ * Store that @extent is pinned, unless it is deferred or this is a dry run.  With @is_news it is counted, too.
  */
 bool pinned_extents_put(PinnedExtents *pinned, const Object *extent, const ExtentPin *pin,
 			bool is_news, GError **error) G_GNUC_WARN_UNUSED_RESULT;

@@ -103,8 +103,7 @@ void extent_outcome_note_skipped(Pass *pass, const Object *target, SkipReason re
 static bool is_certain(const Pass *pass, ObjectTable *table, const Object *extent,
 		       const ExtentPlan *plan)
 {
-	const HashStoreAbout *about = hash_store_about(pass->store);
-	uint64_t least = about->anchor_blocks + about->window_anchors - 1;
+	uint64_t least = hash_store_certain_blocks(pass->store);
 	const ExtentCover *cover = extent_plan_cover(plan);
 
 	if (object_table_facts(table, extent->id) & FACT_SERVED)

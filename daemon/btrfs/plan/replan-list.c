@@ -10,13 +10,17 @@
 
 struct ReplanList {
 	GHashTable *entries; /* id -> ReplanEntry */
+	uint32_t block_bytes;
+	uint32_t certain_blocks;
 };
 
-ReplanList *replan_list_new(void)
+ReplanList *replan_list_new(uint32_t block_bytes, uint32_t certain_blocks)
 {
 	ReplanList *list = g_new0(ReplanList, 1);
 
 	list->entries = g_hash_table_new_full(NULL, NULL, NULL, g_free);
+	list->block_bytes = block_bytes;
+	list->certain_blocks = certain_blocks;
 	return list;
 }
 
@@ -77,11 +81,12 @@ static ReplanEntry *entry_of_source(ReplanList *list, uint32_t id, bool is_new)
 }
 
 /* Note that the pinned extent at @address has @run to the source @entry. */
-static void add_source(ReplanEntry *entry, const Run *run, uint64_t address)
+static void add_source(const ReplanList *list, ReplanEntry *entry, const Run *run, uint64_t address)
 {
 	uint64_t end = run->source_block + run->blocks;
 
 	entry->marks |= mark_of(address);
+	entry->equal_blocks += run->blocks + 2 * (list->certain_blocks - 1);
 	if (entry->blocks > 0)
 		entry->samples |= low_bits(first_sample(end, entry->blocks)) &
 				  ~low_bits(first_sample(run->source_block, entry->blocks));
@@ -99,7 +104,7 @@ static uint32_t add_sources(ReplanList *list, const GArray *runs, uint64_t addre
 
 		if (!entry)
 			continue;
-		add_source(entry, run, address);
+		add_source(list, entry, run, address);
 		if (entry->blocks == 0 || run->blocks <= longest)
 			continue;
 		longest = run->blocks;
@@ -110,23 +115,23 @@ static uint32_t add_sources(ReplanList *list, const GArray *runs, uint64_t addre
 }
 
 /* Equals that were pinned before do not count. */
-static void note_lacking(ReplanList *list, const Object *target, uint32_t block_bytes)
+static void note_lacking(ReplanList *list, const Object *target)
 {
 	ReplanEntry *entry = entry_of(list, target->id);
 
-	entry->blocks = target->size_bytes / block_bytes;
+	entry->blocks = target->size_bytes / list->block_bytes;
 	entry->samples = 0;
 }
 
 void replan_list_add_pinned(ReplanList *list, const Object *target, const ExtentPin *pin,
-			    const GArray *runs, bool is_new, uint32_t block_bytes)
+			    const GArray *runs, bool is_new)
 {
 	uint32_t helped = add_sources(list, runs, target->inode, is_new);
 
 	if (helped != 0)
 		entry_of(list, target->id)->helped = helped;
 	if (pin->cause == PIN_UNCOVERED && pin->uncovered_bytes > target->size_bytes / 4)
-		note_lacking(list, target, block_bytes);
+		note_lacking(list, target);
 }
 
 bool replan_entry_is_early(const ReplanEntry *entry)

@@ -21,14 +21,19 @@
 typedef struct ReplanList ReplanList;
 
 typedef struct {
-	uint64_t marks;   /* one of 64 bits per extent, so some extents have the same */
+	uint64_t marks;        /* one of 64 bits per extent, so some extents have the same */
+	uint64_t equal_blocks; /* at most so many of it do these extents have */
 	uint64_t blocks;  /* of a target that was pinned because it lacked equals; 0: it was not */
 	uint64_t samples; /* a bit per sampled block that extents pinned later have */
 	/* Id of the target that was pinned for lack of equals and has the longest run to this one; 0: none. */
 	uint32_t helped;
 } ReplanEntry;
 
-ReplanList *replan_list_new(void);
+/*
+ * @certain_blocks: an equal range may go on for fewer blocks than that before and behind a run, since they have no
+ * anchor.
+ */
+ReplanList *replan_list_new(uint32_t block_bytes, uint32_t certain_blocks);
 void replan_list_free(ReplanList *list);
 
 /* Plan the extent @id once more because of the one at @address. */
@@ -42,7 +47,7 @@ void replan_list_add(ReplanList *list, uint32_t id, uint64_t address);
  * lacked equals themselves.
  */
 void replan_list_add_pinned(ReplanList *list, const Object *target, const ExtentPin *pin,
-			    const GArray *runs, bool is_new, uint32_t block_bytes);
+			    const GArray *runs, bool is_new);
 
 /* Whether @entry was pinned too early: extents pinned later have at least three quarters of it. */
 bool replan_entry_is_early(const ReplanEntry *entry);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/btrfs/share/extent-rounds.h"
 
+#include "common/content/remainder.h"
 #include "common/content/run.h"
 #include "daemon/btrfs/find/stretch-runs.h"
 #include "daemon/btrfs/pinned/pinned-extents.h"
@@ -170,18 +171,44 @@ static bool second_round(ExtentRounds *rounds, GError **error)
  * Whether @source was a target before its equals were pinned, and others were shared with it.  With these as
  * sources it might have fewer pieces.
  */
-static bool had_few_sources(const ExtentRounds *rounds, const Object *source, bool *ret,
-			    GError **error)
+static bool had_few_sources(unsigned facts, PinCause cause)
+{
+	return facts & FACT_LOCKED && cause == PIN_PIECES;
+}
+
+/*
+ * Whether @source, which is pinned by @known, would lack too much for a copy even with all that the new equals have.
+ * A compressed extent may lack more than it takes on the disk.
+ */
+static bool lacks_too_much(const ExtentRounds *rounds, const Object *source,
+			   const PinnedExtent *known, const ReplanEntry *entry)
+{
+	uint64_t lacks = known->uncovered_bytes;
+	uint64_t equal = entry->equal_blocks * rounds->pass->block_bytes;
+
+	return pinned_extents_is_untouched(rounds->pass->btrfs.pinned, source) &&
+	       known->cause == PIN_UNCOVERED && lacks <= source->size_bytes && lacks > equal &&
+	       !remainder_may_be_worth(lacks - equal, source->size_bytes);
+}
+
+/* Whether @source, which has @facts, may be freed if it is planned once more. */
+static bool may_be_freed(const ExtentRounds *rounds, const Object *source, const ReplanEntry *entry,
+			 unsigned facts, bool *ret, GError **error)
 {
 	PinnedExtent known;
 	bool found;
 
-	*ret = false;
-	if (!(object_table_facts(rounds->table, source->id) & FACT_LOCKED))
+	*ret = true;
+	if (replan_entry_is_early(entry))
 		return true;
 	if (!hash_store_next_pinned(rounds->pass->store, source->inode, &known, &found, error))
 		return false;
-	*ret = found && known.extent.address == source->inode && known.cause == PIN_PIECES;
+	if (!found || known.extent.address != source->inode)
+		*ret = !(facts & FACT_PINNED);
+	else if (facts & FACT_PINNED)
+		*ret = had_few_sources(facts, known.cause);
+	else
+		*ret = !lacks_too_much(rounds, source, &known, entry);
 	return true;
 }
 
@@ -214,7 +241,7 @@ static bool replan_sources(ExtentRounds *rounds, GError **error)
 		unsigned facts = object_table_facts(rounds->table, GPOINTER_TO_UINT(id));
 		const ReplanEntry *entry = value;
 		bool is_early = replan_entry_is_early(entry);
-		bool found, may = is_early || !(facts & FACT_PINNED);
+		bool found, may;
 		Object source;
 
 		if ((!is_early && !(facts & (FACT_SETTLED | FACT_LOCKED))) ||
@@ -225,7 +252,7 @@ static bool replan_sources(ExtentRounds *rounds, GError **error)
 			return false;
 		if (!found || source.state != OBJECT_DONE)
 			continue;
-		if (!may && !had_few_sources(rounds, &source, &may, error))
+		if (!may_be_freed(rounds, &source, entry, facts, &may, error))
 			return false;
 		if (may)
 			replan(rounds, &source, entry, facts & FACT_PINNED && !is_early);
@@ -236,7 +263,8 @@ static bool replan_sources(ExtentRounds *rounds, GError **error)
 
 bool extent_rounds_share(Pass *pass, ExtentSums *sums, ObjectTable *table, GError **error)
 {
-	g_autoptr(ReplanList) replan = replan_list_new();
+	g_autoptr(ReplanList) replan =
+		replan_list_new(pass->block_bytes, hash_store_certain_blocks(pass->store));
 	ExtentRounds rounds = {
 		.pass = pass,
 		.sums = sums,

@@ -169,8 +169,7 @@ static bool pin(ExtentSharer *sharer, const Object *target, SkipReason reason, G
 		sharer->round->n_pinned++;
 		replan_list_add_pinned(
 			sharer->round->replan, target, why, sharer->runs.list,
-			!pinned_extents_is_old(sharer->pass->btrfs.pinned, target->inode),
-			sharer->pass->block_bytes);
+			!pinned_extents_is_old(sharer->pass->btrfs.pinned, target->inode));
 	}
 	if (is_searched)
 		return true;

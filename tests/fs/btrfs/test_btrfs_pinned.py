@@ -474,6 +474,23 @@ def test_a_new_extent_has_its_equals_planned_again_and_not_all_that_equal_these(
     assert 0 < ids_given(dedupd) - before <= 2 * (kin_with_any(tree, pieces[:1]) + 1)
 
 
+def test_what_lacks_too_much_for_a_copy_is_not_planned_again(tree, dedupd):
+    piece = noise(1, 256 * KIB)
+    for i in range(20):
+        write_extent(tree / f"kin{i:02}", noise(4000 + i, 3 * MIB) + piece)
+    assert check(dedupd).first.pinned["uncovered"] > 10
+    before = ids_given(dedupd)
+
+    write_extent(tree / "new", noise(5000, MIB) + piece)
+    check_pinned(dedupd, "uncovered")
+    assert ids_given(dedupd) - before == 1
+
+    kin = (tree / "kin07").read_bytes()
+    write_extent(tree / "newer", noise(5001, 8 * MIB) + kin[:MIB] + noise(5002, MIB) + kin[MIB:11 * MIB // 4])
+
+    assert check(dedupd).freed_bytes == 3 * MIB
+
+
 def test_what_a_new_extent_frees_has_no_others_planned_again(tree, dedupd):
     write_kin(tree)
     assert check(dedupd).first.pinned["uncovered"] >= 40
