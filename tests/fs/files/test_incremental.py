@@ -30,8 +30,8 @@ from random_history import RandomHistory
 
 SEEDS = [9 + seed for seed in harness.seeds(5)]
 ROUNDS = 4
-# Of what is in use, over all histories.
-TOLERANCE = 0.005
+# Of what is in use, over all histories.  A single extent of one history may be half of that.
+TOLERANCE = 0.01
 WEEK_SECONDS = 8 * 86400
 
 with_each_policy = pytest.mark.parametrize("kind, options", [
