@@ -122,6 +122,16 @@ bool hash_store_next_pinned(HashStore *store, uint64_t from, PinnedExtent *ret, 
 	return next_row(store, STATEMENT_NEXT_PINNED, values, ret, ret_found, error);
 }
 
+bool hash_store_find_pinned(HashStore *store, uint64_t address, PinnedExtent *ret, bool *ret_found,
+			    GError **error)
+{
+	if (!hash_store_next_pinned(store, address, ret, ret_found, error))
+		return false;
+
+	*ret_found = *ret_found && ret->extent.address == address;
+	return true;
+}
+
 bool hash_store_sum_pinned(HashStore *store, uint32_t cause, PinnedSum *ret, GError **error)
 {
 	bool is_any = cause == PINNED_ANY_CAUSE;

@@ -67,7 +67,11 @@ bool hash_store_clear_pinned(HashStore *store, GError **error) G_GNUC_WARN_UNUSE
 bool hash_store_next_pinned(HashStore *store, uint64_t from, PinnedExtent *ret, bool *ret_found,
 			    GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
-/* The same for extents that the file @inode of the subvolume @root keeps. */
+/* The extent at @address; *ret_found is false if it is not pinned. */
+bool hash_store_find_pinned(HashStore *store, uint64_t address, PinnedExtent *ret, bool *ret_found,
+			    GError **error) G_GNUC_WARN_UNUSED_RESULT;
+
+/* The same as hash_store_next_pinned() for extents that the file @inode of the subvolume @root keeps. */
 bool hash_store_next_pinned_by(HashStore *store, uint64_t root, uint64_t inode, uint64_t from,
 			       PinnedExtent *ret, bool *ret_found, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;

@@ -204,9 +204,9 @@ static bool recover(DeferredExtents *deferred, const Intended *intended, GError 
 		return true;
 
 	extent = *found;
-	if (!hash_store_next_pinned(store, address, &row, &has_row, error))
+	if (!hash_store_find_pinned(store, address, &row, &has_row, error))
 		return false;
-	if (has_row && row.extent.address == address && row.holders > 0)
+	if (has_row && row.holders > 0)
 		return true;
 	if (!ref_choice_look(deferred->choice, &extent, &shown, error))
 		return false;
@@ -305,10 +305,10 @@ static bool find_row(DeferredExtents *deferred, uint64_t address, PinnedExtent *
 	*ret = false;
 	if (deferred->before_bytes + deferred->added_bytes == deferred->taken_bytes)
 		return true;
-	if (!hash_store_next_pinned(deferred->pass->store, address, ret_row, ret, error))
+	if (!hash_store_find_pinned(deferred->pass->store, address, ret_row, ret, error))
 		return false;
 
-	*ret = *ret && ret_row->extent.address == address && ret_row->holders > 0;
+	*ret = *ret && ret_row->holders > 0;
 	return true;
 }
 

@@ -409,14 +409,14 @@ static bool take(PinnedExtents *pinned, uint64_t address, GHashTable *objects, G
 	PinnedExtent row;
 	bool is_pinned;
 
-	if (!hash_store_next_pinned(store, address, &row, &is_pinned, error) ||
+	if (!hash_store_find_pinned(store, address, &row, &is_pinned, error) ||
 	    !deferred_extents_take(pinned->pass->btrfs.deferred, address, error) ||
 	    !hash_store_drop_pinned(store, address, error) ||
 	    !hash_store_find_at(store, OBJECT_EXTENTS, address, &found, error))
 		return false;
 
-	if (!pinned->are_all && is_pinned && row.extent.address == address && row.holders == 0 &&
-	    found && pinned_extents_is_untouched(pinned, found))
+	if (!pinned->are_all && is_pinned && row.holders == 0 && found &&
+	    pinned_extents_is_untouched(pinned, found))
 		g_hash_table_add(pinned->old, g_memdup2(&address, sizeof(address)));
 	add_settled(pinned, objects, found);
 	if (!found || found->parent == 0)
@@ -490,11 +490,10 @@ static bool is_deferred(PinnedExtents *pinned, PinnedExtent *row, bool *ret, GEr
 	bool found;
 
 	*ret = false;
-	if (!hash_store_next_pinned(pinned->pass->store, row->extent.address, &known, &found,
+	if (!hash_store_find_pinned(pinned->pass->store, row->extent.address, &known, &found,
 				    error))
 		return false;
-	if (!found || known.extent.address != row->extent.address ||
-	    known.extent.generation != row->extent.generation)
+	if (!found || known.extent.generation != row->extent.generation)
 		return true;
 
 	row->is_source &= known.is_source;

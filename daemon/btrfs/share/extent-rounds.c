@@ -201,9 +201,9 @@ static bool may_be_freed(const ExtentRounds *rounds, const Object *source, const
 	*ret = true;
 	if (replan_entry_is_early(entry))
 		return true;
-	if (!hash_store_next_pinned(rounds->pass->store, source->inode, &known, &found, error))
+	if (!hash_store_find_pinned(rounds->pass->store, source->inode, &known, &found, error))
 		return false;
-	if (!found || known.extent.address != source->inode)
+	if (!found)
 		*ret = !(facts & FACT_PINNED);
 	else if (facts & FACT_PINNED)
 		*ret = had_few_sources(facts, known.cause);
