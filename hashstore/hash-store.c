@@ -214,6 +214,11 @@ bool hash_store_unsettle(HashStore *store, GError **error)
 	return hash_store_clear_pinned(store, error);
 }
 
+bool hash_store_roll_back(HashStore *store, GError **error)
+{
+	return !store->in_transaction || store->failed || hash_store_undo_all(store, error);
+}
+
 bool hash_store_forget_all(HashStore *store, GError **error)
 {
 	if (!hash_store_begin(store, error))

@@ -65,6 +65,12 @@ uint64_t hash_store_content_bytes(HashStore *store);
 bool hash_store_unsettle(HashStore *store, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
 /*
+ * Forget all changes since the last commit, for a caller that failed amid a change of several rows.  Cursors and
+ * snapshots must be closed.  A store that failed itself stays as it is: it commits nothing more.
+ */
+bool hash_store_roll_back(HashStore *store, GError **error) G_GNUC_WARN_UNUSED_RESULT;
+
+/*
  * Empty the store, notes included.  The history of passes and the secret stay, and ids are not reused.  Does not
  * commit.
  */

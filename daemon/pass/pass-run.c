@@ -319,11 +319,15 @@ void pass_run(const Settings *settings, const Filesystem *filesystem, DiskTable 
 	result->outcome = PASS_FAILED;
 	result->is_dry_run = settings->dry_run;
 	if (may_work && pass_open(&pass, disks, error)) {
-		if (do_phases(&pass, error) || pass_devices_explain(&pass, error))
+		bool done = do_phases(&pass, error);
+
+		if (done || pass_devices_explain(&pass, error))
 			result->outcome = pass_checkpoint(&pass) && !result->stopped_reason
 						  ? PASS_COMPLETE
 						  : PASS_INTERRUPTED;
-		if (!pass_note(&pass, result->error ? NULL : error) ||
+		/* Changes that a failed pass has half made must not be committed with its note. */
+		if ((!done && !hash_store_roll_back(pass.store, NULL)) ||
+		    !pass_note(&pass, result->error ? NULL : error) ||
 		    !describe_store(&pass, result->error ? NULL : error))
 			result->outcome = PASS_FAILED;
 		result->disk_bytes += hash_store_thread_read_bytes(pass.store);

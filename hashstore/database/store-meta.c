@@ -159,7 +159,6 @@ static bool load_row(HashStore *store, sqlite3_stmt *row, unsigned *n_known)
 		return load_text(row, about->fleet_key, sizeof(about->fleet_key));
 	if (strcmp(name, NUMBER) == 0)
 		about->number = (uint64_t)sqlite3_column_int64(row, 1);
-	/* Absent until an object dies. */
 	if (strcmp(name, "dead") == 0)
 		store->counts.dead = (uint64_t)sqlite3_column_int64(row, 1);
 
@@ -173,6 +172,8 @@ bool store_meta_load(HashStore *store, GError **error)
 	int64_t halves;
 	bool row;
 
+	/* Absent until an object dies. */
+	store->counts.dead = 0;
 	all = database_prepare(store->database, "SELECT name, value FROM meta", error);
 	if (!all || !database_step(store->database, all, &row, error))
 		return false;

@@ -116,6 +116,38 @@ static void test_what_comes_afterwards_is_kept(void)
 	assert_sound(store);
 }
 
+static void test_a_rollback_leaves_the_last_commit(void)
+{
+	g_autoptr(StoreFixture) fixture = store_fixture_new();
+	g_autoptr(HashStore) store = open_full(fixture);
+	Object object = { .state = OBJECT_DONE, .inode = 1, .name = (const uint8_t *)"" };
+	uint32_t next = hash_store_next_object(store);
+	uint64_t objects, anchors, anchors_before;
+	uint32_t segments;
+	PinnedExtent pinned;
+	bool is_pinned;
+
+	g_assert_true(hash_store_roll_back(store, NULL)); /* nothing */
+	g_assert_true(hash_store_count_anchors(store, &anchors_before, &segments, NULL));
+	g_assert_true(hash_store_new_object(store, &object.id, NULL));
+	g_assert_true(hash_store_put(store, &object, NULL));
+	g_assert_true(hash_store_put_anchor(store, &(Anchor){ 1, object.id, 0 }, NULL));
+	g_assert_true(hash_store_drop_pinned(store, 1 << 20, NULL));
+
+	g_assert_true(hash_store_roll_back(store, NULL));
+	g_assert_true(
+		hash_store_put_pass(store, &(PassRecord){ .mount_point = (char *)"/srv" }, NULL));
+	g_assert_true(hash_store_commit(store, NULL));
+
+	g_assert_cmpuint(hash_store_next_object(store), ==, next);
+	g_assert_true(hash_store_count_objects(store, &objects, NULL));
+	g_assert_cmpuint(objects, ==, 1000);
+	g_assert_true(hash_store_count_anchors(store, &anchors, &segments, NULL));
+	g_assert_cmpuint(anchors, ==, anchors_before);
+	g_assert_true(hash_store_find_pinned(store, 1 << 20, &pinned, &is_pinned, NULL));
+	g_assert_true(is_pinned);
+}
+
 static void test_a_number_is_lowered_only(void)
 {
 	g_autoptr(StoreFixture) fixture = store_fixture_new();
@@ -137,6 +169,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/forget/all", test_all_but_the_history_is_forgotten);
 	g_test_add_func("/forget/uncommitted", test_what_was_not_committed_is_not_forgotten);
 	g_test_add_func("/forget/afterwards", test_what_comes_afterwards_is_kept);
+	g_test_add_func("/forget/rollback", test_a_rollback_leaves_the_last_commit);
 	g_test_add_func("/forget/lower", test_a_number_is_lowered_only);
 	return g_test_run();
 }

@@ -40,6 +40,14 @@ def test_a_call_that_fails_loses_nothing(injected, calls):
     assert sum(bool(fault.failed) for fault in done) > SAMPLES // 2
 
 
+def test_no_change_of_several_rows_is_kept_in_half(injected):
+    prepare = "sqlite3_prepare_v3"
+    done = [injected.inject(prepare, number) for number in range(1, injected.count(prepare) + 1)]
+
+    assert all(fault.failed for fault in done)
+    assert not [fault for fault in done if fault.complaint]
+
+
 @pytest.mark.parametrize("kind", ["xfs"])
 @pytest.mark.parametrize("call", ["eventfd", "pthread_create"])
 def test_a_pass_that_cannot_start_says_so_in_its_report(injected, call):
