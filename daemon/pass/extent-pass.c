@@ -176,7 +176,7 @@ static bool find_rewritten(Pass *pass, ExtentSums *sums, GError **error)
 	BtrfsInfo info;
 
 	for (unsigned i = 0; i < REWRITTEN_ROUNDS; i++) {
-		uint64_t now;
+		uint64_t now, n_renewed;
 
 		if (result->shared.runs != n_runs)
 			n_replanned = pass->btrfs.n_replanned;
@@ -187,7 +187,10 @@ static bool find_rewritten(Pass *pass, ExtentSums *sums, GError **error)
 		    !pass_checkpoint(pass))
 			break;
 		known = now;
-		if (!btrfs_info_read(pass->filesystem->fd, &info, error) ||
+		/* If the pass is stopped from now on, the next one plans them. */
+		if (!pinned_extents_renew(pass->btrfs.pinned, &n_renewed, error) ||
+		    !pass_commit(pass, error) ||
+		    !btrfs_info_read(pass->filesystem->fd, &info, error) ||
 		    !filesystem_flush(pass->filesystem, error) ||
 		    !find_again(pass, &info, sums, error))
 			return false;

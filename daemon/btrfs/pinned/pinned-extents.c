@@ -16,6 +16,9 @@
 #define SUBVOLUMES_NOTE "btrfs-pinned-subvolumes"
 #define NEWEST_NOTE     "btrfs-pinned-newest-subvolume"
 
+/* Objects below this id that are not settled were planned again when a pass was stopped. */
+#define AGAIN_NOTE "btrfs-planned-again-below"
+
 /* Limit of the sources of pinned extents that are planned once more in a pass. */
 #define REPLANNED_MAX (UINT32_C(1) << 17)
 
@@ -28,7 +31,8 @@ struct PinnedExtents {
 	GHashTable *later;     /* the same of those that wait */
 	GHashTable *old;   /* addresses: pinned by an earlier pass, and planned again in this one */
 	uint32_t first_id; /* of objects that this pass adds or renews */
-	PinnedExtent next; /* the first at the address seen last, or behind it */
+	uint64_t again_below; /* AGAIN_NOTE, as earlier passes left it */
+	PinnedExtent next;    /* the first at the address seen last, or behind it */
 	bool has_next;
 	bool is_begun;  /* one was seen since they were renewed */
 	bool is_again;  /* they were renewed before, in this pass */
@@ -115,9 +119,10 @@ bool pinned_extents_was_replanned(const PinnedExtents *pinned, uint64_t address)
 	return g_hash_table_contains(pinned->replanned, &address);
 }
 
-bool pinned_extents_is_old(const PinnedExtents *pinned, uint64_t address)
+bool pinned_extents_is_old(const PinnedExtents *pinned, const Object *extent)
 {
-	return g_hash_table_contains(pinned->old, &address);
+	return extent->id < pinned->again_below ||
+	       g_hash_table_contains(pinned->old, &extent->inode);
 }
 
 bool pinned_extents_is_untouched(const PinnedExtents *pinned, const Object *extent)
@@ -451,12 +456,34 @@ static bool renew(PinnedExtents *pinned, GHashTable *objects, GError **error)
 				error);
 }
 
+/* Begin with the first search of the pass.  If that plans all extents again, all are like new. */
+static bool begin(PinnedExtents *pinned, GError **error)
+{
+	HashStore *store = pinned->pass->store;
+
+	pinned->are_all |= hash_store_settled_below(store) == 1;
+	return pinned->are_all ||
+	       hash_store_get_number(store, AGAIN_NOTE, &pinned->again_below, error);
+}
+
+/* Note which extents a pass that is stopped now leaves to the next one. */
+static bool note_again(PinnedExtents *pinned, GError **error)
+{
+	HashStore *store = pinned->pass->store;
+
+	return pinned->are_all ||
+	       hash_store_set_number(store, AGAIN_NOTE, hash_store_next_object(store), error);
+}
+
 bool pinned_extents_renew(PinnedExtents *pinned, uint64_t *ret_n, GError **error)
 {
 	g_autoptr(GHashTable) objects = g_hash_table_new(NULL, NULL);
+	bool is_again = pinned->is_again;
 	GHashTableIter iterator;
 	gpointer address;
 
+	if (!is_again && !begin(pinned, error))
+		return false;
 	pinned->is_begun = false;
 	pinned->is_again = true;
 	*ret_n = g_hash_table_size(pinned->over);
@@ -466,7 +493,8 @@ bool pinned_extents_renew(PinnedExtents *pinned, uint64_t *ret_n, GError **error
 			return false;
 
 	g_hash_table_remove_all(pinned->over);
-	return renew(pinned, objects, error);
+	return renew(pinned, objects, error) &&
+	       (!is_again || *ret_n == 0 || note_again(pinned, error));
 }
 
 static void count(PinnedExtents *pinned, const Object *extent, const ExtentPin *pin)

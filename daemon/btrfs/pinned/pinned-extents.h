@@ -64,10 +64,10 @@ uint64_t pinned_extents_replan_waiting(PinnedExtents *pinned);
 bool pinned_extents_was_replanned(const PinnedExtents *pinned, uint64_t address);
 
 /*
- * Whether an earlier pass pinned the extent at @address, and this one planned it again.  After
+ * Whether an earlier pass pinned @extent, and this one planned it again, or a pass that was stopped.  After
  * pinned_extents_reopen_all() it is false for all.
  */
-bool pinned_extents_is_old(const PinnedExtents *pinned, uint64_t address);
+bool pinned_extents_is_old(const PinnedExtents *pinned, const Object *extent);
 
 /* Whether this pass neither found @extent nor planned it again. */
 bool pinned_extents_is_untouched(const PinnedExtents *pinned, const Object *extent);

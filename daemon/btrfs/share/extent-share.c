@@ -167,9 +167,8 @@ static bool pin(ExtentSharer *sharer, const Object *target, SkipReason reason, G
 		object_table_add_fact(sharer->table, target->id,
 				      skip_may_pass(reason) ? FACT_MOVED : FACT_PINNED);
 		sharer->round->n_pinned++;
-		replan_list_add_pinned(
-			sharer->round->replan, target, why, sharer->runs.list,
-			!pinned_extents_is_old(sharer->pass->btrfs.pinned, target->inode));
+		replan_list_add_pinned(sharer->round->replan, target, why, sharer->runs.list,
+				       !pinned_extents_is_old(sharer->pass->btrfs.pinned, target));
 	}
 	if (is_searched)
 		return true;

@@ -15,6 +15,7 @@ import harness
 import ioctls
 import oracle
 from content import KIB, MIB, clone, noise, overwrite, preallocate, write_extent
+from feigned_kernel import feigning
 from harness import REFERENCES_MAX
 from harness import check_btrfs_pass as check
 from subvolumes import btrfs, delete_subvolumes, make_subvolume, snapshot, wait_for_deleted
@@ -502,6 +503,26 @@ def test_what_a_new_extent_frees_has_no_others_planned_again(tree, dedupd):
 
     assert check(dedupd).freed_bytes == 768 * KIB
     assert ids_given(dedupd) - before <= 2 * (equals + 1)
+
+
+def test_stopped_at_any_moment_the_next_pass_plans_the_same_again_and_no_others(tree, dedupd):
+    write_kin(tree)
+    assert check(dedupd).first.pinned["uncovered"] >= 40
+    before = ids_given(dedupd)
+    kin = (tree / "kin00").read_bytes()
+    equals = kin_with_any(tree, [kin[offset:offset + 128 * KIB] for offset in range(384 * KIB, 768 * KIB, 128 * KIB)])
+    write_extent(tree / "new", noise(5000, MIB) + kin)
+    harness.settle(dedupd.filesystem)
+
+    with feigning(dedupd, FEIGN_SLOW_SEARCHES="2000"):
+        for tenths in range(1, 13):
+            process = dedupd.start(find="checksums")
+            time.sleep(tenths / 10)
+            process.terminate()
+            process.communicate()
+    check(dedupd)
+
+    assert equals / 2 < ids_given(dedupd) - before <= 2 * (equals + 1)
 
 
 def test_killed_at_any_moment_the_next_pass_completes(tree, filesystem, dedupd):
