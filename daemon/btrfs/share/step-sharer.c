@@ -121,6 +121,7 @@ static void share_window(StepSharer *sharer, const ExtentStep *step, const StepF
 	asked = dedupe_call_make(sharer->pass, &call, &shared->counts);
 	shared->outcome = asked.outcome;
 	shared->done += asked.same_bytes;
+	shared->length -= asked.same_bytes;
 }
 
 SharedStep step_sharer_share(StepSharer *sharer, const ExtentStep *step, const StepFiles *files)

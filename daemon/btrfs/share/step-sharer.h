@@ -18,7 +18,7 @@ typedef struct StepSharer StepSharer;
 /* How far a step was shared, and why not further. */
 typedef struct {
 	uint64_t done;         /* bytes */
-	uint64_t length;       /* of the window behind them, if any */
+	uint64_t length;       /* of the window, or what is left of it, behind them */
 	ReadOutcome read;      /* of that window */
 	DedupeOutcome outcome; /* the same; DEDUPE_SAME: all is shared */
 	SkipReason no_source;  /* SKIP_REASONS: the window has a source */
