@@ -356,10 +356,9 @@ static bool look_at_pin(ExtentView *view, const FilePiece *piece, FileReport *re
 	PinnedExtent pinned;
 	bool found;
 
-	if (!hash_store_next_pinned(view->store, piece->extent, &pinned, &found, error))
+	if (!hash_store_find_pinned(view->store, piece->extent, &pinned, &found, error))
 		return false;
-	if (!found || pinned.extent.address != piece->extent ||
-	    pinned.extent.generation != piece->generation)
+	if (!found || pinned.extent.generation != piece->generation)
 		return true;
 
 	extent->is_source = pinned.is_source;
