@@ -435,7 +435,7 @@ static char *text_of_pin(const Reasons *reasons, const FileReason *it, const cha
 		text = advice_of_extents((PinCause)it->pin_cause, it->extents, it->uncovered_bytes,
 					 it->places, by[0] != '\0' ? by : NULL);
 	/* More than the setting decides what is copied. */
-	if (it->is_own_pin && reasons->rules->settings->rewrite == REWRITE_AUTO)
+	if (it->is_own_pin && reasons->rules->settings->rewrite != REWRITE_NEVER)
 		return g_steal_pointer(&text);
 	return setting_text_of_advice(&reasons->rules->origins, text);
 }

@@ -196,7 +196,7 @@ static const ConfigKey keys[] = {
 		.option = "rewrite",
 		EVERYWHERE(rewrite),
 		CHOICE(rewrite_policy_names, "auto"),
-		.help = "Whether a small rest of an extent is copied to free it on btrfs.",
+		.help = "Which remainders of extents are copied to free these on btrfs.",
 	},
 	{
 		.name = "LimitRate",

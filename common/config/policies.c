@@ -48,6 +48,7 @@ const char *const changing_policy_names[] = {
 
 const char *const rewrite_policy_names[] = {
 	[REWRITE_AUTO] = "auto",
+	[REWRITE_MORE] = "more",
 	[REWRITE_NEVER] = "never",
 	NULL,
 };

@@ -55,6 +55,7 @@ typedef enum {
 /* Whether a small remainder without duplicates is copied so that its extent is freed. */
 typedef enum {
 	REWRITE_AUTO,
+	REWRITE_MORE,
 	REWRITE_NEVER,
 } RewritePolicy;
 

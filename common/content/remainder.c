@@ -7,11 +7,12 @@
 
 /*
  * A copy for an extent has at most 1/REST_SHARE of its bytes; or at most 1/MOST_SHARE, while the whole pass
- * writes at most 1/REST_SHARE of its net gain.  The pass waits until each copy is on the disk, so each must gain
- * LEAST_NET_GAIN.
+ * writes at most 1/REST_SHARE of its net gain.  A pass that writes more frees at least 1/FREED_SHARE of each.  The
+ * pass waits until each copy is on the disk, so each must gain LEAST_NET_GAIN.
  */
 #define REST_SHARE     4
 #define MOST_SHARE     2
+#define FREED_SHARE    8
 #define LEAST_NET_GAIN (UINT64_C(16) << 10)
 
 /* The block that contains the end of files, and the part of it that they have. */
@@ -272,13 +273,17 @@ bool remainder_is_worth(const RemainderAccount *pass, uint64_t rest_bytes, uint6
 	uint64_t written = pass->written_bytes + rest_bytes;
 	uint64_t freed = pass->freed_bytes + freed_bytes;
 
-	return remainder_may_be_worth(rest_bytes, freed_bytes) &&
-	       (rest_bytes <= freed_bytes / REST_SHARE || written <= freed / (REST_SHARE + 1));
+	return remainder_may_be_worth(pass, rest_bytes, freed_bytes) &&
+	       (pass->writes_more || rest_bytes <= freed_bytes / REST_SHARE ||
+		written <= freed / (REST_SHARE + 1));
 }
 
-bool remainder_may_be_worth(uint64_t rest_bytes, uint64_t freed_bytes)
+bool remainder_may_be_worth(const RemainderAccount *pass, uint64_t rest_bytes, uint64_t freed_bytes)
 {
-	return freed_bytes >= rest_bytes + LEAST_NET_GAIN && rest_bytes <= freed_bytes / MOST_SHARE;
+	uint64_t most = pass->writes_more ? freed_bytes - freed_bytes / FREED_SHARE
+					  : freed_bytes / MOST_SHARE;
+
+	return freed_bytes >= rest_bytes + LEAST_NET_GAIN && rest_bytes <= most;
 }
 
 RemainderClaim remainder_account_claim(RemainderAccount *pass, uint64_t freed_bytes,

@@ -50,6 +50,7 @@ typedef struct {
 	uint64_t held_most_bytes; /* limit of the pass for extents that snapshots hold */
 	uint64_t held_room_bytes; /* that limit less the bytes written */
 	uint64_t generation;      /* extents of this transaction or a later one may be copies */
+	bool writes_more;         /* REWRITE_MORE */
 } RemainderAccount;
 
 /*
@@ -58,8 +59,9 @@ typedef struct {
  */
 bool remainder_is_worth(const RemainderAccount *pass, uint64_t rest_bytes, uint64_t freed_bytes);
 
-/* Whether that is true in some pass. */
-bool remainder_may_be_worth(uint64_t rest_bytes, uint64_t freed_bytes);
+/* Whether that is true whatever @pass has written. */
+bool remainder_may_be_worth(const RemainderAccount *pass, uint64_t rest_bytes,
+			    uint64_t freed_bytes);
 
 /* The share of one extent in the account while it is planned. */
 typedef struct {

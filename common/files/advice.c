@@ -8,7 +8,7 @@
 static const char *const pin_advice[PIN_CAUSES] = {
 	[PIN_UNCOVERED] =
 		"files show parts that exist nowhere else; freed when these are overwritten "
-		"or deleted, and Rewrite=auto copies small ones",
+		"or deleted; Rewrite=auto copies small ones, and Rewrite=more larger ones",
 	[PIN_DELETED_FILE] =
 		"a deleted file that is still open shows them; end the program that has "
 		"it open ('lsof +L1')",
@@ -170,6 +170,6 @@ char *advice_of_own_extents(PinCause cause, uint64_t n, uint64_t uncovered_bytes
 	return g_strdup_printf(
 		"%s of %s equal other data, but btrfs gives back whole extents only, "
 		"and %s of %s %s are nowhere else; Rewrite=auto copies small rests, "
-		"and writing these anew lets the next pass free it",
+		"Rewrite=more larger ones, and writing these anew lets the next pass free it",
 		covered, n == 1 ? "it" : "these extents", uncovered, n == 1 ? "its" : "their", all);
 }

@@ -95,9 +95,9 @@ let
       description = "How equal compressed data is found by checksums.  The default is sums.";
     };
     Rewrite = lib.mkOption {
-      type = types.nullOr (types.enum [ "auto" "never" ]);
+      type = types.nullOr (types.enum [ "auto" "more" "never" ]);
       default = null;
-      description = "Whether a small rest of an extent is copied to free it on btrfs.  The default is auto.";
+      description = "Which remainders of extents are copied to free these on btrfs.  The default is auto.";
     };
     LimitRate = lib.mkOption {
       type = types.nullOr types.str;

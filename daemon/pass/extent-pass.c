@@ -22,7 +22,7 @@
 #include <sys/statvfs.h>
 
 /*
- * Sharing copies may need copies again, but only of copies.  Each is at most a quarter as long as its original:
+ * Sharing copies may need copies again, but only of copies.  Most are at most a quarter as long as their originals:
  * after so many rounds from 128 MiB, they are too short to be worth it.
  */
 #define REWRITTEN_ROUNDS 6
@@ -278,6 +278,7 @@ static bool do_steps(Pass *pass, GError **error)
 	pass->btrfs.cost = new_cost(pass, &info, &ledger.before);
 	pass->btrfs.remainders.held_most_bytes = free_bytes(fd) / REST_HELD_SHARE;
 	pass->btrfs.remainders.held_room_bytes = pass->btrfs.remainders.held_most_bytes;
+	pass->btrfs.remainders.writes_more = pass->settings->rewrite == REWRITE_MORE;
 	/*
 	 * The flush ended that transaction, so its extents are older than this pass, also those of an earlier pass.
 	 */

@@ -181,7 +181,7 @@ static void test_what_is_wrong_is_refused_by_name(void)
 		  "auto, share, writable, source or skip" },
 		{ "--once --no-data-cow yes /a", "--no-data-cow: \"yes\"", "skip or share" },
 		{ "--once --compressed both /a", "--compressed: \"both\"", "sums or read" },
-		{ "--once --rewrite always /a", "--rewrite: \"always\"", "auto or never" },
+		{ "--once --rewrite always /a", "--rewrite: \"always\"", "auto, more or never" },
 		{ "--once --changing never /a", "--changing: \"never\"", "wait or read" },
 		{ "--once --anchor-blocks 0 /a", "--anchor-blocks: \"0\"", "1 to 16" },
 		{ "--once --anchor-blocks 17 /a", "--anchor-blocks: \"17\"", "1 to 16" },

@@ -289,6 +289,17 @@ static void test_up_to_half_is_worth_it_as_long_as_the_pass_writes_little(void)
 				==, cases[i].is_worth);
 }
 
+static void test_a_pass_that_writes_more_frees_an_eighth_of_each(void)
+{
+	static const RemainderAccount more = { .written_bytes = 1 << 30, .writes_more = true };
+
+	g_assert_true(remainder_is_worth(&more, 7 << 20, 8 << 20));
+	g_assert_false(remainder_is_worth(&more, (7 << 20) + 1, 8 << 20));
+	g_assert_true(remainder_is_worth(&more, 48 * KIB, 64 * KIB));
+	g_assert_false(remainder_is_worth(&more, 49 * KIB, 64 * KIB));
+	g_assert_false(remainder_is_worth(&more, 8 * KIB, 4 * KIB));
+}
+
 static void test_what_is_claimed_can_be_given_back(void)
 {
 	RemainderAccount account = { .held_most_bytes = 64 * KIB, .held_room_bytes = 64 * KIB };
@@ -340,6 +351,8 @@ int main(int argc, char **argv)
 			test_it_is_worth_it_if_it_is_little);
 	g_test_add_func("/extent-rest/up-to-half-is-worth-it-as-long-as-the-pass-writes-little",
 			test_up_to_half_is_worth_it_as_long_as_the_pass_writes_little);
+	g_test_add_func("/extent-rest/a-pass-that-writes-more-frees-an-eighth-of-each",
+			test_a_pass_that_writes_more_frees_an_eighth_of_each);
 	g_test_add_func("/extent-rest/what-is-claimed-can-be-given-back",
 			test_what_is_claimed_can_be_given_back);
 	return g_test_run();

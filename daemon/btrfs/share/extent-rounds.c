@@ -188,7 +188,8 @@ static bool lacks_too_much(const ExtentRounds *rounds, const Object *source,
 
 	return pinned_extents_is_untouched(rounds->pass->btrfs.pinned, source) &&
 	       known->cause == PIN_UNCOVERED && lacks <= source->size_bytes && lacks > equal &&
-	       !remainder_may_be_worth(lacks - equal, source->size_bytes);
+	       !remainder_may_be_worth(&rounds->pass->btrfs.remainders, lacks - equal,
+				       source->size_bytes);
 }
 
 /* Whether @source, which has @facts, may be freed if it is planned once more. */

@@ -4,6 +4,7 @@
 import contextlib
 import os
 import pathlib
+import random
 import subprocess
 import time
 
@@ -68,6 +69,51 @@ def test_more_than_a_quarter_is_not_copied(tree, dedupd):
     assert done.first.rewritten == {"bytes": 0, "extents": 0}
     assert done.freed_bytes == 0
     assert done.first.skipped["pinned"] >= 1
+
+
+def test_more_than_a_quarter_is_copied_once_more_is_asked_for(tree, dedupd):
+    write_pair(tree, (64, 448))
+    assert check(dedupd).freed_bytes == 0
+
+    done = check(dedupd, rewrite="more")
+
+    assert rewritten_blocks(done) == 448
+    assert done.freed_bytes == 64 * BLOCK
+
+
+def test_of_large_remainders_an_eighth_of_the_extent_must_be_freed(tree, dedupd):
+    write_pair(tree, (63, 449))
+
+    done = check(dedupd, rewrite="more")
+
+    assert done.first.rewritten == {"bytes": 0, "extents": 0}
+    assert done.freed_bytes == 0
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_more_frees_nearly_all_that_extents_have_in_common(tree, filesystem, dedupd, seed):
+    """Each extent has pieces of others, in any place and order, among blocks of its own."""
+    chance = random.Random(seed)
+    pieces = [noise(1000 * seed + number, chance.randint(20, 120) * BLOCK) for number in range(40)]
+    equal, seen = 0, set()
+    for number in range(60):
+        parts = []
+        for own in range(chance.randint(1, 6)):
+            if own == 0 or chance.random() < 0.5:
+                parts.append(noise(10**6 + 1000 * seed + 10 * number + own, chance.randint(1, 60) * BLOCK))
+            else:
+                piece = chance.randrange(len(pieces))
+                parts.append(pieces[piece])
+                equal += len(pieces[piece]) if piece in seen else 0
+                seen.add(piece)
+        write_extent(tree / f"file-{number:02}", b"".join(parts))
+    harness.settle(filesystem)
+    little = dedupd.run(find="checksums", dry_run=True).freed_bytes
+
+    done = check(dedupd, rewrite="more")
+
+    assert little < 0.7 * equal
+    assert done.freed_bytes >= 0.9 * equal
 
 
 def write_members(tree, own_blocks):
