@@ -19,7 +19,6 @@
 
 #include <linux/btrfs_tree.h>
 #include <string.h>
-#include <sys/statvfs.h>
 
 /*
  * Sharing copies may need copies again, but only of copies.  Most are at most a quarter as long as their originals:
@@ -238,14 +237,6 @@ static SharingCost *new_cost(const Pass *pass, const BtrfsInfo *info, const Btrf
 	return sharing_cost_new(&limits);
 }
 
-/* The free space for others; 0 if that is not known. */
-static uint64_t free_bytes(int fd)
-{
-	struct statvfs state;
-
-	return fstatvfs(fd, &state) == 0 ? (uint64_t)state.f_bavail * state.f_frsize : 0;
-}
-
 static bool do_steps(Pass *pass, GError **error)
 {
 	g_autoptr(ExtentSums) sums = NULL;
@@ -276,7 +267,7 @@ static bool do_steps(Pass *pass, GError **error)
 	    !deferred_extents_begin(pass->btrfs.deferred, error))
 		return false;
 	pass->btrfs.cost = new_cost(pass, &info, &ledger.before);
-	pass->btrfs.remainders.held_most_bytes = free_bytes(fd) / REST_HELD_SHARE;
+	pass->btrfs.remainders.held_most_bytes = fs_free_bytes(fd) / REST_HELD_SHARE;
 	pass->btrfs.remainders.held_room_bytes = pass->btrfs.remainders.held_most_bytes;
 	pass->btrfs.remainders.writes_more = pass->settings->rewrite == REWRITE_MORE;
 	/*

@@ -175,6 +175,14 @@ uint64_t fs_total_bytes(int fd)
 					     : 0;
 }
 
+uint64_t fs_free_bytes(int fd)
+{
+	struct statfs state;
+
+	return read_statfs(fd, &state, NULL) ? (uint64_t)state.f_bavail * (uint64_t)state.f_bsize
+					     : 0;
+}
+
 bool fs_used_bytes(int fd, FsKind kind, uint64_t *ret, GError **error)
 {
 	struct statfs state;

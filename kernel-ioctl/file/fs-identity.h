@@ -70,6 +70,9 @@ char *fs_label_read(int fd);
 /* The total size of the filesystem; 0: the kernel does not tell. */
 uint64_t fs_total_bytes(int fd);
 
+/* The space that is free for users of the filesystem of @fd; 0 if that is not known. */
+uint64_t fs_free_bytes(int fd);
+
 /*
  * The filesystem's own count of used bytes.  btrfs: bytes used in data block groups (BTRFS_IOC_SPACE_INFO),
  * which change only when a transaction commits.  XFS: statfs's total less free, which changes at once and

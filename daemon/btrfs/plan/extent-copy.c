@@ -9,6 +9,7 @@
 #include "kernel-ioctl/file/extent-map.h"
 #include "kernel-ioctl/file/file-attributes.h"
 #include "kernel-ioctl/file/file-stat.h"
+#include "kernel-ioctl/file/fs-identity.h"
 #include "kernel-ioctl/file/unnamed-file.h"
 
 #include <errno.h>
@@ -19,6 +20,9 @@
 
 /* A copy may have one extent per so many bytes, and one more; otherwise it is no gain. */
 #define EXTENT_BYTES (UINT64_C(64) << 10)
+
+/* A copy takes at most this part of the free space: others may need it before the extent is freed. */
+#define ROOM_SHARE 16
 
 /* An unnamed file that is being made. */
 typedef struct {
@@ -242,7 +246,9 @@ ExtentCopy *extent_copy_new(Pass *pass, ExtentFiles *files, const Object *extent
 	g_auto(Fd) fd = -1;
 	uint64_t size_bytes = end_of(parts);
 
-	*ret_failure = (CopyFailure){ .reason = SKIP_NO_TEMPORARY_FILE };
+	*ret_failure = (CopyFailure){ .reason = SKIP_NO_SPACE };
+	if (size_bytes > fs_free_bytes(pass->filesystem->fd) / ROOM_SHARE)
+		return NULL;
 	fd = make_file(pass, extent, parts, &ret_failure->reason);
 	if (fd < 0)
 		return NULL;

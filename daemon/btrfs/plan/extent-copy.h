@@ -14,6 +14,8 @@
  * the remainder.  If they charge none, or that one is read-only or gone, it is made in a subvolume that refers to
  * the extent.  It is made in the top level only if all of these are read-only and simple quotas are off.
  *
+ * A copy that would take more than a 16th of the free space is not made (SKIP_NO_SPACE).
+ *
  * The shared part of the copy stays; the remainder goes with the file, also when the process is killed.
  *
  * Thread: the filesystem's worker.

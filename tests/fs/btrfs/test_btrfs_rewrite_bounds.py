@@ -2,6 +2,8 @@
 """What copying the rest of extents of a btrfs may cost, and what is said of it when it goes wrong."""
 
 import pathlib
+import shutil
+import subprocess
 
 import pytest
 
@@ -133,6 +135,31 @@ def test_a_copy_that_is_used_in_part_is_said_to_be_written(tree, filesystem, ded
     assert run.ledger["drift_bytes"] == 0
     check(dedupd)
     assert used - harness.used_data_bytes(filesystem) == SIZE - 20 * BLOCK
+
+
+def test_a_copy_takes_a_16th_of_the_free_space(make_filesystem, make_dedupd):
+    filesystem = make_filesystem("btrfs", "2G")
+    tree = pathlib.Path(filesystem.mount_point)
+    data = noise(1, 96 * MIB)
+    write_extent(tree / "one", data)
+    write_extent(tree / "two", edited(data, 0, 6144))
+    dedupd = make_dedupd(filesystem)
+    harness.settle(filesystem)
+    fillers = []
+    while (free := shutil.disk_usage(tree).free) > 340 * MIB:
+        fillers.append(tree / f"filler-{len(fillers)}")
+        subprocess.run(["fallocate", "--length", str(32 * MIB), fillers[-1]], check=True)
+        harness.settle(filesystem)
+
+    run = dedupd.run(find="checksums")
+
+    assert 24 * MIB < free < 16 * 24 * MIB
+    assert run.skip_of("no-space")["count"] == 1
+    assert run.rewritten == {"bytes": 0, "extents": 0}
+    assert shutil.disk_usage(tree).free == free
+    for filler in fillers:
+        filler.unlink()
+    assert check(dedupd).freed_bytes == 72 * MIB
 
 
 def test_a_source_that_differs_leaves_no_copy_behind(tree, dedupd):
