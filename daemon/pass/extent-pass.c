@@ -22,9 +22,11 @@
 
 /*
  * Sharing copies may need copies again, but only of copies.  Most are at most a quarter as long as their originals:
- * after so many rounds from 128 MiB, they are too short to be worth it.
+ * after so many rounds from 128 MiB, they are too short to be worth it.  REWRITE_MORE makes longer ones in the first
+ * rounds only.
  */
-#define REWRITTEN_ROUNDS 6
+#define REWRITTEN_ROUNDS      6
+#define REWRITTEN_MORE_ROUNDS 3
 
 /* Whether the kernel lets this process search the trees. */
 static bool may_search(const Filesystem *filesystem)
@@ -186,8 +188,13 @@ static bool find_rewritten(Pass *pass, ExtentSums *sums, GError **error)
 		    !pass_checkpoint(pass))
 			break;
 		known = now;
-		/* If the pass is stopped from now on, the next one plans them. */
-		if (!pinned_extents_renew(pass->btrfs.pinned, &n_renewed, error) ||
+		pass->btrfs.remainders.writes_more &= i < REWRITTEN_MORE_ROUNDS;
+		/*
+		 * If the pass is stopped from now on, the next one plans them.  A stop amid the renewal undoes all
+		 * that is not committed.
+		 */
+		if (!pass_commit(pass, error) ||
+		    !pinned_extents_renew(pass->btrfs.pinned, &n_renewed, error) ||
 		    !pass_commit(pass, error) ||
 		    !btrfs_info_read(pass->filesystem->fd, &info, error) ||
 		    !filesystem_flush(pass->filesystem, error) ||

@@ -319,9 +319,9 @@ void pass_run(const Settings *settings, const Filesystem *filesystem, DiskTable 
 	result->outcome = PASS_FAILED;
 	result->is_dry_run = settings->dry_run;
 	if (may_work && pass_open(&pass, disks, error)) {
-		bool done = do_phases(&pass, error);
+		bool done = do_phases(&pass, error) || pass_devices_explain(&pass, error);
 
-		if (done || pass_devices_explain(&pass, error))
+		if (done)
 			result->outcome = pass_checkpoint(&pass) && !result->stopped_reason
 						  ? PASS_COMPLETE
 						  : PASS_INTERRUPTED;

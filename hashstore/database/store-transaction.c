@@ -195,7 +195,12 @@ bool hash_store_undo_all(HashStore *store, GError **error)
 	store->n_anchors = 0;
 	store->n_renewed = 0;
 	hash_store_forget_row_counts(store);
-	return hash_store_undo(store, error) && store_meta_load(store, error);
+	/* After some errors, such as one of a read, SQLite has rolled back by itself. */
+	if (sqlite3_get_autocommit(store->database->handle))
+		store->in_transaction = false;
+	else if (!hash_store_undo(store, error))
+		return false;
+	return store_meta_load(store, error);
 }
 
 bool hash_store_new_object(HashStore *store, uint32_t *ret, GError **error)

@@ -42,7 +42,7 @@ static void choose_settings(Work *work, Choices *choices)
 	settings->memory_bytes = SETTINGS_MEMORY_MIN_BYTES;
 	settings->dry_run = choices_yes(choices);
 	settings->zeros = choices_below(choices, ZEROS_SHARE + 1);
-	settings->rewrite = choices_below(choices, 2) ? REWRITE_NEVER : REWRITE_AUTO;
+	settings->rewrite = choices_below(choices, REWRITE_NEVER + 1);
 	settings->compressed = choices_below(choices, 2) ? COMPRESSED_READ : COMPRESSED_SUMS;
 	settings->no_data_cow = NO_COW_SHARE;
 	if (choices_below(choices, 4) == 1)

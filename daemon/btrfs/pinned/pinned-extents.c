@@ -16,8 +16,12 @@
 #define SUBVOLUMES_NOTE "btrfs-pinned-subvolumes"
 #define NEWEST_NOTE     "btrfs-pinned-newest-subvolume"
 
-/* Objects below this id that are not settled were planned again when a pass was stopped. */
-#define AGAIN_NOTE "btrfs-planned-again-below"
+/*
+ * A range of ids.  Objects with these that are not settled were pinned by an earlier pass, and planned again by one
+ * that was stopped.
+ */
+#define AGAIN_FIRST_NOTE "btrfs-planned-again-from"
+#define AGAIN_END_NOTE   "btrfs-planned-again-below"
 
 /* Limit of the sources of pinned extents that are planned once more in a pass. */
 #define REPLANNED_MAX (UINT32_C(1) << 17)
@@ -31,8 +35,9 @@ struct PinnedExtents {
 	GHashTable *later;     /* the same of those that wait */
 	GHashTable *old;   /* addresses: pinned by an earlier pass, and planned again in this one */
 	uint32_t first_id; /* of objects that this pass adds or renews */
-	uint64_t again_below; /* AGAIN_NOTE, as earlier passes left it */
-	PinnedExtent next;    /* the first at the address seen last, or behind it */
+	uint64_t again_first; /* of the range that an earlier pass noted */
+	uint64_t again_end;
+	PinnedExtent next; /* the first at the address seen last, or behind it */
 	bool has_next;
 	bool is_begun;  /* one was seen since they were renewed */
 	bool is_again;  /* they were renewed before, in this pass */
@@ -121,8 +126,10 @@ bool pinned_extents_was_replanned(const PinnedExtents *pinned, uint64_t address)
 
 bool pinned_extents_is_old(const PinnedExtents *pinned, const Object *extent)
 {
-	return extent->id < pinned->again_below ||
-	       g_hash_table_contains(pinned->old, &extent->inode);
+	bool was_left = extent->id >= pinned->again_first && extent->id < pinned->again_end &&
+			extent->id >= hash_store_settled_below(pinned->pass->store);
+
+	return was_left || g_hash_table_contains(pinned->old, &extent->inode);
 }
 
 bool pinned_extents_is_untouched(const PinnedExtents *pinned, const Object *extent)
@@ -399,6 +406,12 @@ GArray *pinned_extents_list_over(const PinnedExtents *pinned)
 	return addresses;
 }
 
+/* Ids of settled objects that get new ones. */
+typedef struct {
+	GHashTable *others;
+	GHashTable *old; /* extents as pinned_extents_is_old() */
+} Renewals;
+
 static void add_settled(PinnedExtents *pinned, GHashTable *objects, const Object *object)
 {
 	if (object && object->state == OBJECT_DONE &&
@@ -406,13 +419,13 @@ static void add_settled(PinnedExtents *pinned, GHashTable *objects, const Object
 		g_hash_table_add(objects, GUINT_TO_POINTER(object->id));
 }
 
-/* Forget that the extent at @address is pinned; add it and its stretch to @objects. */
-static bool take(PinnedExtents *pinned, uint64_t address, GHashTable *objects, GError **error)
+/* Forget that the extent at @address is pinned; add it and its stretch to @renewals. */
+static bool take(PinnedExtents *pinned, uint64_t address, const Renewals *renewals, GError **error)
 {
 	HashStore *store = pinned->pass->store;
 	const Object *found;
 	PinnedExtent row;
-	bool is_pinned;
+	bool is_pinned, is_old;
 
 	if (!hash_store_find_pinned(store, address, &row, &is_pinned, error) ||
 	    !deferred_extents_take(pinned->pass->btrfs.deferred, address, error) ||
@@ -420,15 +433,16 @@ static bool take(PinnedExtents *pinned, uint64_t address, GHashTable *objects, G
 	    !hash_store_find_at(store, OBJECT_EXTENTS, address, &found, error))
 		return false;
 
-	if (!pinned->are_all && is_pinned && row.holders == 0 && found &&
-	    pinned_extents_is_untouched(pinned, found))
+	is_old = !pinned->are_all && is_pinned && row.holders == 0 && found &&
+		 pinned_extents_is_untouched(pinned, found);
+	if (is_old)
 		g_hash_table_add(pinned->old, g_memdup2(&address, sizeof(address)));
-	add_settled(pinned, objects, found);
+	add_settled(pinned, is_old ? renewals->old : renewals->others, found);
 	if (!found || found->parent == 0)
 		return true;
 	if (!hash_store_find_at(store, OBJECT_STRETCHES, found->parent, &found, error))
 		return false;
-	add_settled(pinned, objects, found);
+	add_settled(pinned, renewals->others, found);
 	return true;
 }
 
@@ -437,10 +451,10 @@ static int compare_ids(const void *a, const void *b)
 	return compare_uint64(*(const uint32_t *)a, *(const uint32_t *)b);
 }
 
-/* Keep their order, which decides about sources. */
-static bool renew(PinnedExtents *pinned, GHashTable *objects, GError **error)
+/* Append the keys of @objects to @ids, in order. */
+static void list_ids(GArray *ids, GHashTable *objects)
 {
-	g_autoptr(GArray) ids = g_array_new(false, false, sizeof(uint32_t));
+	guint first = ids->len;
 	GHashTableIter iterator;
 	gpointer key;
 
@@ -451,9 +465,9 @@ static bool renew(PinnedExtents *pinned, GHashTable *objects, GError **error)
 		g_array_append_val(ids, id);
 	}
 
-	g_array_sort(ids, compare_ids);
-	return hash_store_renew(pinned->pass->store, (const uint32_t *)(void *)ids->data, ids->len,
-				error);
+	if (ids->len > first)
+		qsort(&g_array_index(ids, uint32_t, first), ids->len - first, sizeof(uint32_t),
+		      compare_ids);
 }
 
 /* Begin with the first search of the pass.  If that plans all extents again, all are like new. */
@@ -463,21 +477,46 @@ static bool begin(PinnedExtents *pinned, GError **error)
 
 	pinned->are_all |= hash_store_settled_below(store) == 1;
 	return pinned->are_all ||
-	       hash_store_get_number(store, AGAIN_NOTE, &pinned->again_below, error);
+	       (hash_store_get_number(store, AGAIN_FIRST_NOTE, &pinned->again_first, error) &&
+		hash_store_get_number(store, AGAIN_END_NOTE, &pinned->again_end, error));
 }
 
-/* Note which extents a pass that is stopped now leaves to the next one. */
-static bool note_again(PinnedExtents *pinned, GError **error)
+/* Note the last @n ids as those that a pass which is stopped now leaves to the next one. */
+static bool note_again(PinnedExtents *pinned, uint32_t n, bool is_again, GError **error)
 {
 	HashStore *store = pinned->pass->store;
+	uint32_t end = hash_store_next_object(store);
 
-	return pinned->are_all ||
-	       hash_store_set_number(store, AGAIN_NOTE, hash_store_next_object(store), error);
+	/* What an earlier pass left counts until it is settled. */
+	if (n == 0 || (!is_again && pinned->again_end > hash_store_settled_below(store)))
+		return true;
+
+	return hash_store_set_number(store, AGAIN_FIRST_NOTE, end - n, error) &&
+	       hash_store_set_number(store, AGAIN_END_NOTE, end, error);
+}
+
+/* Keep their order, which decides about sources; but the ids of old ones are a range. */
+static bool renew(PinnedExtents *pinned, const Renewals *renewals, bool is_again, GError **error)
+{
+	g_autoptr(GArray) ids = g_array_new(false, false, sizeof(uint32_t));
+	HashStore *store = pinned->pass->store;
+	uint32_t first = hash_store_next_object(store);
+
+	list_ids(ids, renewals->others);
+	list_ids(ids, renewals->old);
+	if (!hash_store_renew(store, (const uint32_t *)(void *)ids->data, ids->len, error))
+		return false;
+
+	/* A request to stop has undone it. */
+	return hash_store_next_object(store) != first + ids->len ||
+	       note_again(pinned, g_hash_table_size(renewals->old), is_again, error);
 }
 
 bool pinned_extents_renew(PinnedExtents *pinned, uint64_t *ret_n, GError **error)
 {
-	g_autoptr(GHashTable) objects = g_hash_table_new(NULL, NULL);
+	g_autoptr(GHashTable) others = g_hash_table_new(NULL, NULL);
+	g_autoptr(GHashTable) old = g_hash_table_new(NULL, NULL);
+	const Renewals renewals = { others, old };
 	bool is_again = pinned->is_again;
 	GHashTableIter iterator;
 	gpointer address;
@@ -489,12 +528,11 @@ bool pinned_extents_renew(PinnedExtents *pinned, uint64_t *ret_n, GError **error
 	*ret_n = g_hash_table_size(pinned->over);
 	g_hash_table_iter_init(&iterator, pinned->over);
 	while (g_hash_table_iter_next(&iterator, &address, NULL))
-		if (!take(pinned, *(const uint64_t *)address, objects, error))
+		if (!take(pinned, *(const uint64_t *)address, &renewals, error))
 			return false;
 
 	g_hash_table_remove_all(pinned->over);
-	return renew(pinned, objects, error) &&
-	       (!is_again || *ret_n == 0 || note_again(pinned, error));
+	return renew(pinned, &renewals, is_again, error);
 }
 
 static void count(PinnedExtents *pinned, const Object *extent, const ExtentPin *pin)

@@ -6,6 +6,7 @@
 #include "kernel-ioctl/btrfs/btrfs-named-refs.h"
 #include "kernel-ioctl/btrfs/btrfs-subvolumes.h"
 #include "kernel-ioctl/call/fd.h"
+#include "kernel-ioctl/file/dedupe-range.h"
 #include "kernel-ioctl/file/extent-map.h"
 #include "kernel-ioctl/file/file-attributes.h"
 #include "kernel-ioctl/file/file-stat.h"
@@ -13,6 +14,7 @@
 #include "kernel-ioctl/file/unnamed-file.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -167,6 +169,20 @@ static bool compare_repeats(Pass *pass, ExtentFiles *files, const GArray *parts,
 	return true;
 }
 
+/* Write the copy out piece by piece, as a request to stop waits for the present one.  look_at() sees what failed. */
+static bool write_out(Pass *pass, int fd, uint64_t size_bytes)
+{
+	for (uint64_t done = 0; done < size_bytes; done += DEDUPE_ROUND_BYTES) {
+		if (!pass_checkpoint(pass))
+			return false;
+		(void)sync_file_range(fd, (off_t)done, (off_t)DEDUPE_ROUND_BYTES,
+				      SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE |
+					      SYNC_FILE_RANGE_WAIT_AFTER);
+	}
+
+	return pass_checkpoint(pass);
+}
+
 /* Have the copy allocated; *ret: its space.  False if it has too many extents. */
 static bool look_at(int fd, uint64_t size_bytes, uint64_t *ret, GError **error)
 {
@@ -238,6 +254,20 @@ static int make_file(Pass *pass, const Object *extent, const GArray *parts, Skip
 	return file.fd;
 }
 
+bool extent_copy_has_room(const Pass *pass, uint64_t bytes)
+{
+	return bytes <= fs_free_bytes(pass->filesystem->fd) / ROOM_SHARE;
+}
+
+/* What the pass has freed counts from the next transaction on. */
+static bool make_room(const Pass *pass, uint64_t bytes)
+{
+	g_autoptr(GError) failed = NULL;
+
+	return extent_copy_has_room(pass, bytes) ||
+	       (filesystem_flush(pass->filesystem, &failed) && extent_copy_has_room(pass, bytes));
+}
+
 ExtentCopy *extent_copy_new(Pass *pass, ExtentFiles *files, const Object *extent,
 			    const GArray *parts, CopyFailure *ret_failure)
 {
@@ -247,7 +277,7 @@ ExtentCopy *extent_copy_new(Pass *pass, ExtentFiles *files, const Object *extent
 	uint64_t size_bytes = end_of(parts);
 
 	*ret_failure = (CopyFailure){ .reason = SKIP_NO_SPACE };
-	if (size_bytes > fs_free_bytes(pass->filesystem->fd) / ROOM_SHARE)
+	if (!make_room(pass, size_bytes))
 		return NULL;
 	fd = make_file(pass, extent, parts, &ret_failure->reason);
 	if (fd < 0)
@@ -259,6 +289,9 @@ ExtentCopy *extent_copy_new(Pass *pass, ExtentFiles *files, const Object *extent
 	if (!copy_parts(pass, files, parts, fd, ret_failure))
 		return NULL;
 
+	ret_failure->reason = SKIP_CHANGED;
+	if (!write_out(pass, fd, size_bytes))
+		return NULL;
 	ret_failure->reason = SKIP_NO_SPACE;
 	if (!look_at(fd, size_bytes, &copy->disk_bytes, &failed))
 		return NULL;

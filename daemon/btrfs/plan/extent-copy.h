@@ -49,6 +49,9 @@ ExtentCopy *extent_copy_new(Pass *pass, ExtentFiles *files, const Object *extent
 			    const GArray *parts, CopyFailure *ret_failure);
 void extent_copy_free(ExtentCopy *copy);
 
+/* Whether the filesystem has room for a copy of @bytes beside what others may write. */
+bool extent_copy_has_room(const Pass *pass, uint64_t bytes);
+
 /* The reader of the copy, for comparing. */
 FileReader *extent_copy_reader(const ExtentCopy *copy);
 

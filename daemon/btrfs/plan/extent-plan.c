@@ -219,6 +219,16 @@ static bool is_held(const ExtentPlan *plan)
 	return ref_choice_holders(plan->choice)->len > 0;
 }
 
+/* Whether a copy of the remainder is worth it.  As long as snapshots hold the extent, only a small one may be. */
+static bool is_worth(const ExtentPlan *plan)
+{
+	RemainderAccount account = plan->pass->btrfs.remainders;
+
+	account.writes_more &= !is_held(plan);
+	return remainder_is_worth(&account, remainder_plan_bytes(plan->rest),
+				  plan->target->size_bytes);
+}
+
 /* Plan the copy of the remainder; *ret is false if there is no point in one. */
 static bool plan_rest(ExtentPlan *plan, const ExtentRef *refs, size_t n_refs, bool *ret,
 		      SkipReason *ret_reason, GError **error)
@@ -240,8 +250,7 @@ static bool plan_rest(ExtentPlan *plan, const ExtentRef *refs, size_t n_refs, bo
 	    !remainder_plan_lay(plan->rest, plan->target, plan->cover, refs, n_refs, &is_laid,
 				error))
 		return false;
-	if (!is_laid || !remainder_is_worth(account, remainder_plan_bytes(plan->rest),
-					    plan->target->size_bytes)) {
+	if (!is_laid || !is_worth(plan)) {
 		if (lack->keeps_zeros)
 			*ret_reason = SKIP_KEEP_ZEROS;
 		return true;
@@ -252,7 +261,8 @@ static bool plan_rest(ExtentPlan *plan, const ExtentRef *refs, size_t n_refs, bo
 		plan->pin = (ExtentPin){ .cause = PIN_COPY_SPACE, .places = n_refs };
 		return true;
 	}
-	if (is_held(plan) && remainder_plan_bytes(plan->rest) > account->held_room_bytes) {
+	if ((is_held(plan) && remainder_plan_bytes(plan->rest) > account->held_room_bytes) ||
+	    !extent_copy_has_room(plan->pass, remainder_plan_bytes(plan->rest))) {
 		*ret_reason = SKIP_NO_SPACE;
 		return true;
 	}

@@ -26,7 +26,7 @@ FILESYSTEMS = {
 }
 OPTIONS = [{}, {}, {}, {"zeros": "share"}, {"zeros": "hole"}, {"min_run": "4K"}, {"memory": "4M"},
            {"across_owners": "no"}, {"find": "read"}, {"find": "read", "read": "same-size"},
-           {"compressed": "read"}, {"no_data_cow": "share"}, {"rewrite": "never"},
+           {"compressed": "read"}, {"no_data_cow": "share"}, {"rewrite": "never"}, {"rewrite": "more"},
            {"read_only_snapshots": "source"}, {"min_size": "64K"}, {"exclude": "*.none"}]
 
 
