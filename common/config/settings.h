@@ -52,7 +52,7 @@ typedef enum {
 	COMPRESSED_READ, /* by reading it */
 } CompressedPolicy;
 
-/* Whether a small remainder without duplicates is copied so that its extent is freed. */
+/* Which remainders without duplicates are copied so that their extents are freed. */
 typedef enum {
 	REWRITE_AUTO,
 	REWRITE_MORE,

@@ -50,7 +50,7 @@ typedef struct {
 	uint64_t held_most_bytes; /* limit of the pass for extents that snapshots hold */
 	uint64_t held_room_bytes; /* that limit less the bytes written */
 	uint64_t generation;      /* extents of this transaction or a later one may be copies */
-	bool writes_more;         /* REWRITE_MORE */
+	bool writes_more;         /* larger remainders, too: REWRITE_MORE, in the first rounds */
 } RemainderAccount;
 
 /*

@@ -17,8 +17,8 @@
 #define NEWEST_NOTE     "btrfs-pinned-newest-subvolume"
 
 /*
- * A range of ids.  Objects with these that are not settled were pinned by an earlier pass, and planned again by one
- * that was stopped.
+ * A range of ids.  A pass gave them to extents that an earlier pass had pinned, to plan these again.  If that pass was
+ * stopped, they are not settled.
  */
 #define AGAIN_FIRST_NOTE "btrfs-planned-again-from"
 #define AGAIN_END_NOTE   "btrfs-planned-again-below"
@@ -495,7 +495,7 @@ static bool note_again(PinnedExtents *pinned, uint32_t n, bool is_again, GError 
 	       hash_store_set_number(store, AGAIN_END_NOTE, end, error);
 }
 
-/* Keep their order, which decides about sources; but the ids of old ones are a range. */
+/* Each group keeps its order, which decides about sources.  The old ones come last, as a range of ids. */
 static bool renew(PinnedExtents *pinned, const Renewals *renewals, bool is_again, GError **error)
 {
 	g_autoptr(GArray) ids = g_array_new(false, false, sizeof(uint32_t));

@@ -64,8 +64,8 @@ uint64_t pinned_extents_replan_waiting(PinnedExtents *pinned);
 bool pinned_extents_was_replanned(const PinnedExtents *pinned, uint64_t address);
 
 /*
- * Whether an earlier pass pinned @extent, and this one planned it again, or a pass that was stopped.  After
- * pinned_extents_reopen_all() it is false for all.
+ * Whether @extent was pinned by an earlier pass, and is planned again since: by this pass, or by one that was stopped.
+ * After pinned_extents_reopen_all() it is false for all.
  */
 bool pinned_extents_is_old(const PinnedExtents *pinned, const Object *extent);
 

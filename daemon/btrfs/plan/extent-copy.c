@@ -169,7 +169,7 @@ static bool compare_repeats(Pass *pass, ExtentFiles *files, const GArray *parts,
 	return true;
 }
 
-/* Write the copy out piece by piece, as a request to stop waits for the present one.  look_at() sees what failed. */
+/* Write the copy out in pieces: a request to stop waits for one of them.  look_at() notices if one fails. */
 static bool write_out(Pass *pass, int fd, uint64_t size_bytes)
 {
 	for (uint64_t done = 0; done < size_bytes; done += DEDUPE_ROUND_BYTES) {

@@ -71,7 +71,7 @@ def test_more_than_a_quarter_is_not_copied(tree, dedupd):
     assert done.first.skipped["pinned"] >= 1
 
 
-def test_more_than_a_quarter_is_copied_once_more_is_asked_for(tree, dedupd):
+def test_with_rewrite_more_seven_eighths_are_copied(tree, dedupd):
     write_pair(tree, (64, 448))
     assert check(dedupd).freed_bytes == 0
 
@@ -81,7 +81,7 @@ def test_more_than_a_quarter_is_copied_once_more_is_asked_for(tree, dedupd):
     assert done.freed_bytes == 64 * BLOCK
 
 
-def test_of_large_remainders_an_eighth_of_the_extent_must_be_freed(tree, dedupd):
+def test_with_rewrite_more_an_extent_stays_that_would_free_less_than_an_eighth(tree, dedupd):
     write_pair(tree, (63, 449))
 
     done = check(dedupd, rewrite="more")
@@ -91,16 +91,16 @@ def test_of_large_remainders_an_eighth_of_the_extent_must_be_freed(tree, dedupd)
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_more_frees_nearly_all_that_extents_have_in_common(tree, filesystem, dedupd, seed):
+def test_with_rewrite_more_nearly_all_that_extents_have_in_common_is_freed(tree, filesystem, dedupd, seed):
     """Each extent has pieces of others, in any place and order, among blocks of its own."""
     chance = random.Random(seed)
     pieces = [noise(1000 * seed + number, chance.randint(20, 120) * BLOCK) for number in range(40)]
     equal, seen = 0, set()
     for number in range(60):
         parts = []
-        for own in range(chance.randint(1, 6)):
-            if own == 0 or chance.random() < 0.5:
-                parts.append(noise(10**6 + 1000 * seed + 10 * number + own, chance.randint(1, 60) * BLOCK))
+        for place in range(chance.randint(1, 6)):
+            if place == 0 or chance.random() < 0.5:
+                parts.append(noise(10**6 + 1000 * seed + 10 * number + place, chance.randint(1, 60) * BLOCK))
             else:
                 piece = chance.randrange(len(pieces))
                 parts.append(pieces[piece])
