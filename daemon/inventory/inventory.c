@@ -99,9 +99,7 @@ static bool add_entry(Inventory *inventory, Sorter *directories, const WalkEntry
 
 static bool walk_all(Inventory *inventory, Sorter *directories, GError **error)
 {
-	Pass *pass = inventory->pass;
-
-	while (pass_checkpoint(pass)) {
+	for (;;) {
 		const WalkEntry *entry;
 
 		if (!walk_next(inventory->walk, &entry, error))
@@ -110,7 +108,6 @@ static bool walk_all(Inventory *inventory, Sorter *directories, GError **error)
 			break;
 		if (!add_entry(inventory, directories, entry, error))
 			return false;
-		atomic_store(&pass->progress->files, walk_names(inventory->walk));
 	}
 
 	return sorter_sort(directories, error) && sorter_sort(inventory->files, error);
@@ -356,8 +353,7 @@ Inventory *inventory_build(Pass *pass, FileOpener *opener, GError **error)
 	inventory->pass = pass;
 	inventory->opener = opener;
 	inventory->names = name_buffer_new(directory);
-	inventory->walk = walk_new(pass->filesystem, pass->filter, pass->subvolumes,
-				   &pass->result->skips, &state, pass->stop);
+	inventory->walk = walk_new(pass, &state);
 	inventory->files = sorter_new(sizeof(FileRecord), compare_files,
 				      pass->settings->memory_bytes / 4, directory, pass->stop);
 	inventory->to_read = read_list_new(pass, opener);

@@ -29,11 +29,7 @@ typedef struct {
 } Level;
 
 struct Walk {
-	const Filesystem *filesystem;
-	Filter *filter;
-	ReadOnlySubvolumes *subvolumes;
-	SkipLedger *skips;
-	const atomic_bool *stop;
+	const Pass *pass;
 	FileStat state_directory;
 	FileStat boot[BOOT_DIRECTORIES]; /* inode 0: there is none */
 	TargetPermission permission;
@@ -46,7 +42,6 @@ struct Walk {
 	GString *path;     /* of the innermost level */
 	GHashTable *whole; /* subvolumes entered by their top */
 	bool met_mounts;   /* something may be hidden below them */
-	uint64_t names;
 	WalkEntry entry;
 };
 
@@ -65,16 +60,11 @@ static void find_boot_directories(Walk *walk)
 	}
 }
 
-Walk *walk_new(const Filesystem *filesystem, Filter *filter, ReadOnlySubvolumes *subvolumes,
-	       SkipLedger *skips, const FileStat *state_directory, const atomic_bool *stop)
+Walk *walk_new(const Pass *pass, const FileStat *state_directory)
 {
 	Walk *walk = g_new0(Walk, 1);
 
-	walk->filesystem = filesystem;
-	walk->filter = filter;
-	walk->subvolumes = subvolumes;
-	walk->skips = skips;
-	walk->stop = stop;
+	walk->pass = pass;
 	walk->state_directory = *state_directory;
 	walk->permission = target_permission_get();
 	find_boot_directories(walk);
@@ -96,11 +86,6 @@ void walk_free(Walk *walk)
 	g_hash_table_unref(walk->whole);
 	g_free(walk->root_name);
 	g_free(walk);
-}
-
-uint64_t walk_names(const Walk *walk)
-{
-	return walk->names;
 }
 
 bool walk_saw_all_of(const Walk *walk, uint64_t subvolume)
@@ -130,9 +115,10 @@ static const char *path_of(Walk *walk, const char *name)
 
 static void skip(Walk *walk, SkipReason reason, uint64_t bytes, const char *name)
 {
-	bool wanted = skip_ledger_wants_example(walk->skips, reason);
+	bool wanted = skip_ledger_wants_example(&walk->pass->result->skips, reason);
 
-	skip_ledger_add(walk->skips, reason, bytes, wanted ? path_of(walk, name) : NULL);
+	skip_ledger_add(&walk->pass->result->skips, reason, bytes,
+			wanted ? path_of(walk, name) : NULL);
 }
 
 static bool is_same(const FileStat *one, const FileStat *other)
@@ -167,12 +153,12 @@ static void leave_take(Walk *walk, Directory *directory, SkipReason reason, cons
 /* Find out which subvolume the open directory lies in, and whether it is read-only. */
 static bool identify_subvolume(Walk *walk, Level *level, GError **error)
 {
-	FsKind kind = walk->filesystem->identity.kind;
+	FsKind kind = walk->pass->filesystem->identity.kind;
 	int fd = directory_fd(level->directory);
 
 	return fs_subvolume_read(fd, kind, &level->subvolume, error) &&
 	       (kind != FS_KIND_BTRFS ||
-		read_only_subvolumes_meet(walk->subvolumes, level->subvolume, fd, error));
+		read_only_subvolumes_meet(walk->pass->subvolumes, level->subvolume, fd, error));
 }
 
 /* Enter the open @directory; the walk owns it from here on. */
@@ -191,7 +177,7 @@ static bool enter_take(Walk *walk, Directory *directory, const char *name, GErro
 		return true;
 	}
 
-	if (walk->filesystem->identity.kind == FS_KIND_BTRFS &&
+	if (walk->pass->filesystem->identity.kind == FS_KIND_BTRFS &&
 	    entry->stat.inode == BTRFS_EMPTY_DIRECTORY_INODE) {
 		directory_free(directory);
 		entry->is_directory = false;
@@ -221,7 +207,7 @@ static bool enter_take(Walk *walk, Directory *directory, const char *name, GErro
 		entry->parent_subvolume = level.subvolume;
 	if (is_top)
 		g_hash_table_add(walk->whole, g_memdup2(&level.subvolume, sizeof(gint64)));
-	if (!read_only_subvolumes_may_be_source(walk->subvolumes, level.subvolume)) {
+	if (!read_only_subvolumes_may_be_source(walk->pass->subvolumes, level.subvolume)) {
 		leave_take(walk, directory, SKIP_READ_ONLY_SNAPSHOT, name);
 		return true;
 	}
@@ -243,10 +229,10 @@ static bool next_root(Walk *walk, GError **error)
 	g_autofree char *directory_path = NULL;
 	int fd;
 
-	if (walk->next_root == walk->filesystem->roots->len)
+	if (walk->next_root == walk->pass->filesystem->roots->len)
 		return false;
 
-	walk->root = walk->filesystem->roots->pdata[walk->next_root++];
+	walk->root = walk->pass->filesystem->roots->pdata[walk->next_root++];
 	g_clear_pointer(&walk->root_name, g_free);
 	if (walk->root->is_file) {
 		directory_path = g_path_get_dirname(walk->root->path);
@@ -255,7 +241,7 @@ static bool next_root(Walk *walk, GError **error)
 		directory_path = g_strdup(walk->root->path);
 	}
 
-	fd = filesystem_root_open(walk->filesystem, walk->root, 0);
+	fd = filesystem_root_open(walk->pass->filesystem, walk->root, 0);
 	if (fd < 0 && was_replaced(errno)) {
 		g_string_assign(walk->path, walk->root->path);
 		skip(walk, SKIP_CHANGED, 0, "");
@@ -308,13 +294,13 @@ static bool visit_file(Walk *walk, const char *name, const FileStat *stat)
 {
 	const Level *level = innermost(walk);
 
-	walk->names++;
-	if (filter_is_small(walk->filter, stat->size_bytes)) {
+	atomic_fetch_add(&walk->pass->progress->files, 1);
+	if (filter_is_small(walk->pass->filter, stat->size_bytes)) {
 		skip(walk, SKIP_SMALL, stat->size_bytes, name);
 		return false;
 	}
 
-	if (filter_is_young(walk->filter, stat->mtime_nsec)) {
+	if (filter_is_young(walk->pass->filter, stat->mtime_nsec)) {
 		skip(walk, SKIP_YOUNG, stat->size_bytes, name);
 		return false;
 	}
@@ -342,8 +328,9 @@ static bool visit(Walk *walk, const char *name, unsigned char type, bool *ret_fo
 
 	*ret_found = false;
 	relative += *relative == '/';
-	excluded = type == DT_DIR ? filter_excludes_directory(walk->filter, path, relative, name)
-				  : filter_excludes(walk->filter, path, relative, name);
+	excluded = type == DT_DIR
+			   ? filter_excludes_directory(walk->pass->filter, path, relative, name)
+			   : filter_excludes(walk->pass->filter, path, relative, name);
 	if (excluded) {
 		skip(walk, SKIP_EXCLUDED, 0, name);
 		return true;
@@ -387,7 +374,7 @@ bool walk_next(Walk *walk, const WalkEntry **ret, GError **error)
 	*ret = NULL;
 
 	/* Very many files may be skipped before one is given out. */
-	while (!atomic_load(walk->stop)) {
+	while (pass_checkpoint(walk->pass)) {
 		const DirectoryEntry *listed;
 		GError *failed = NULL;
 		bool found = false;

@@ -1,13 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #pragma once
 
-#include "common/files/filter.h"
-#include "common/files/skip.h"
-#include "daemon/context/filesystem.h"
-#include "daemon/context/read-only-subvolumes.h"
+#include "daemon/context/pass.h"
 #include "kernel-ioctl/file/file-stat.h"
-
-#include <stdatomic.h>
 
 /*
  * Walk - all directories and regular files below a Filesystem's roots, one statx each.
@@ -36,16 +31,15 @@ typedef struct {
 	bool is_foreign; /* a file that this process may not share onto */
 } WalkEntry;
 
-/* All arguments are borrowed.  The walk does not enter @state_directory. */
-Walk *walk_new(const Filesystem *filesystem, Filter *filter, ReadOnlySubvolumes *subvolumes,
-	       SkipLedger *skips, const FileStat *state_directory, const atomic_bool *stop);
+/* @pass is borrowed; the walk does not enter @state_directory. */
+Walk *walk_new(const Pass *pass, const FileStat *state_directory);
 void walk_free(Walk *walk);
 
-/* The next directory or file of at least the minimal size; NULL at the end, or when @stop is raised. */
+/*
+ * The next directory or file of at least the minimal size; NULL at the end, or when the pass is to stop.  It pays for
+ * what it reads, and counts regular files that are not excluded in the progress: small ones, too, and every name.
+ */
 bool walk_next(Walk *walk, const WalkEntry **ret, GError **error) G_GNUC_WARN_UNUSED_RESULT;
-
-/* The number of regular files so far that are not excluded, small ones included; every name counts. */
-uint64_t walk_names(const Walk *walk);
 
 /*
  * Whether the finished walk saw all of the subvolume: it entered the top directory, or skipped it on purpose, or

@@ -16,14 +16,13 @@
 typedef struct {
 	Scratch *scratch;
 	Filesystem filesystem;
-	SkipLedger skips;
+	PassResult result;
+	Progress progress;
 	FileStat state_directory;
 	char **excludes;
 	uint64_t min_size_bytes;
 	atomic_bool stop;
-	/* The results of the last walk. */
-	uint64_t names;
-	bool saw_all;
+	bool saw_all; /* by the last walk */
 } Fixture;
 
 static Fixture *fixture_new(void)
@@ -42,7 +41,7 @@ static Fixture *fixture_new(void)
 static void fixture_free(Fixture *fixture)
 {
 	g_ptr_array_unref(fixture->filesystem.roots);
-	skip_ledger_clear(&fixture->skips);
+	skip_ledger_clear(&fixture->result.skips);
 	scratch_free(fixture->scratch);
 	g_free(fixture);
 }
@@ -109,8 +108,15 @@ static char *walk_all(Fixture *fixture, GError **error)
 {
 	g_autoptr(Filter) filter = filter_new(fixture->excludes, fixture->min_size_bytes);
 	g_autoptr(ReadOnlySubvolumes) subvolumes = read_only_subvolumes_new(SNAPSHOTS_SHARE);
-	g_autoptr(Walk) walk = walk_new(&fixture->filesystem, filter, subvolumes, &fixture->skips,
-					&fixture->state_directory, &fixture->stop);
+	const Pass pass = {
+		.filesystem = &fixture->filesystem,
+		.filter = filter,
+		.subvolumes = subvolumes,
+		.stop = &fixture->stop,
+		.progress = &fixture->progress,
+		.result = &fixture->result,
+	};
+	g_autoptr(Walk) walk = walk_new(&pass, &fixture->state_directory);
 	g_autoptr(GHashTable) directories =
 		g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, g_free);
 	g_autoptr(GPtrArray) found = g_ptr_array_new_with_free_func(g_free);
@@ -124,7 +130,6 @@ static char *walk_all(Fixture *fixture, GError **error)
 		note(fixture, entry, directories, found);
 	}
 
-	fixture->names = walk_names(walk);
 	fixture->saw_all = walk_saw_all_of(walk, 0);
 	if (found->len > 0)
 		qsort(found->pdata, found->len, sizeof(found->pdata[0]), compare_texts);
@@ -144,7 +149,7 @@ static void assert_met(Fixture *fixture, const char *expected)
 static void assert_skipped(const Fixture *fixture, SkipReason reason, uint64_t count,
 			   const char *example)
 {
-	const SkipEntry *entry = &fixture->skips.entries[reason];
+	const SkipEntry *entry = &fixture->result.skips.entries[reason];
 
 	g_assert_cmpuint(entry->count, ==, count);
 	if (example)
@@ -154,7 +159,7 @@ static void assert_skipped(const Fixture *fixture, SkipReason reason, uint64_t c
 static void assert_nothing_skipped(const Fixture *fixture)
 {
 	for (size_t reason = 0; reason < SKIP_REASONS; reason++)
-		g_assert_cmpuint(fixture->skips.entries[reason].count, ==, 0);
+		g_assert_cmpuint(fixture->result.skips.entries[reason].count, ==, 0);
 }
 
 static void test_all_files_and_directories_are_met(void)
@@ -171,7 +176,7 @@ static void test_all_files_and_directories_are_met(void)
 	add_root(fixture, fixture->scratch->path);
 	assert_met(fixture, "/ /a/ /a/.hidden /a/b/ /a/b/\xff\n /a/one /empty/ /top");
 	assert_nothing_skipped(fixture);
-	g_assert_cmpuint(fixture->names, ==, 4);
+	g_assert_cmpuint(fixture->progress.files, ==, 4);
 	g_assert_false(fixture->saw_all);
 }
 
@@ -205,7 +210,7 @@ static void test_a_large_directory_is_met_whole(void)
 
 		g_assert_nonnull(strstr(met, name));
 	}
-	g_assert_cmpuint(fixture->names, ==, 500);
+	g_assert_cmpuint(fixture->progress.files, ==, 500);
 }
 
 static void test_each_name_of_a_file_is_met(void)
@@ -219,7 +224,7 @@ static void test_each_name_of_a_file_is_met(void)
 	g_assert_cmpint(linkat(directory, "one", directory, "a/three", 0), ==, 0);
 	add_root(fixture, fixture->scratch->path);
 	assert_met(fixture, "/ /a/ /a/three /one /two");
-	g_assert_cmpuint(fixture->names, ==, 3);
+	g_assert_cmpuint(fixture->progress.files, ==, 3);
 }
 
 static void make_socket(Fixture *fixture, const char *name)
@@ -246,7 +251,7 @@ static void test_special_files_are_counted(void)
 	add_root(fixture, fixture->scratch->path);
 	assert_met(fixture, "/ /file");
 	assert_skipped(fixture, SKIP_SPECIAL, 4, NULL);
-	g_assert_cmpuint(fixture->names, ==, 1);
+	g_assert_cmpuint(fixture->progress.files, ==, 1);
 }
 
 static void test_small_files_are_counted_with_their_bytes(void)
@@ -260,8 +265,8 @@ static void test_small_files_are_counted_with_their_bytes(void)
 	add_root(fixture, fixture->scratch->path);
 	assert_met(fixture, "/ /large");
 	assert_skipped(fixture, SKIP_SMALL, 2, NULL);
-	g_assert_cmpuint(fixture->skips.entries[SKIP_SMALL].bytes, ==, 2047);
-	g_assert_cmpuint(fixture->names, ==, 3);
+	g_assert_cmpuint(fixture->result.skips.entries[SKIP_SMALL].bytes, ==, 2047);
+	g_assert_cmpuint(fixture->progress.files, ==, 3);
 }
 
 static void test_what_is_excluded_is_not_entered(void)
@@ -318,7 +323,7 @@ static void test_the_state_directory_is_not_entered_by_name_either(void)
 	met = walk_all(fixture, NULL);
 	g_assert_nonnull(met);
 	g_assert_null(strstr(met, "store.sqlite"));
-	g_assert_cmpuint(fixture->skips.entries[SKIP_OWN_STATE].count, >=, 1);
+	g_assert_cmpuint(fixture->result.skips.entries[SKIP_OWN_STATE].count, >=, 1);
 }
 
 static void test_several_roots_are_walked_one_after_another(void)
@@ -352,7 +357,7 @@ static void test_a_root_may_be_a_file(void)
 	add_root(fixture, two)->is_file = true;
 	/* Its directory is met with it, so that its path is known. */
 	assert_met(fixture, "/a/ /a/ /a/one /a/two");
-	g_assert_cmpuint(fixture->names, ==, 2);
+	g_assert_cmpuint(fixture->progress.files, ==, 2);
 	g_assert_false(fixture->saw_all);
 }
 
@@ -431,7 +436,7 @@ static void test_a_root_is_not_walked_through_a_directory_that_was_replaced(void
 	/* By the directory itself nothing has changed. */
 	g_assert_cmpint(unlinkat(directory, "user", 0), ==, 0);
 	g_assert_cmpint(renameat(directory, "old", directory, "user"), ==, 0);
-	skip_ledger_clear(&fixture->skips);
+	skip_ledger_clear(&fixture->result.skips);
 	g_ptr_array_remove_index(fixture->filesystem.roots, 1);
 	assert_met(fixture, "/user/root/ /user/root/file");
 	assert_nothing_skipped(fixture);
@@ -467,7 +472,7 @@ static void walk_deep(void *data)
 	add_root(fixture, fixture->scratch->path);
 	met = walk_all(fixture, NULL);
 	g_assert_nonnull(met);
-	g_assert_cmpuint(fixture->names, ==, 32);
+	g_assert_cmpuint(fixture->progress.files, ==, 32);
 	assert_skipped(fixture, SKIP_TOO_DEEP, 1, "/d");
 }
 
@@ -532,7 +537,7 @@ static void test_names_in_examples_are_whole_paths(void)
 	g_assert_cmpint(mkfifoat(fixture->scratch->fd, "a/b/fifo", 0644), ==, 0);
 	add_root(fixture, fixture->scratch->path);
 	assert_met(fixture, "/ /a/ /a/b/");
-	g_assert_cmpstr(fixture->skips.entries[SKIP_SPECIAL].examples[0], ==, expected);
+	g_assert_cmpstr(fixture->result.skips.entries[SKIP_SPECIAL].examples[0], ==, expected);
 }
 
 int main(int argc, char **argv)

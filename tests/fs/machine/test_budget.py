@@ -106,25 +106,28 @@ def test_requests_have_a_budget_of_their_own(dedupd_on_pairs):
     assert (disk.requests[-1] - disk.requests[0]) / run.seconds <= 1.5 * 240
 
 
-def test_names_and_inodes_are_paid_for_too(quick_disks, make_filesystem, make_dedupd, kind):
+@pytest.mark.parametrize("directories", [200, 1])
+def test_names_and_inodes_are_paid_for_too(quick_disks, make_filesystem, make_dedupd, kind, directories):
     # Several megabytes of metadata, and next to no data.
     filesystem = make_filesystem(kind, "1G")
     tree = pathlib.Path(filesystem.mount_point)
-    for number in range(200):
+    for number in range(directories):
         directory = tree / f"{number:0>200}"
         directory.mkdir()
-        for name in range(60):
+        for name in range(12000 // directories):
             (directory / f"{name:0>200}").touch()
     harness.settle(filesystem)
     dedupd = make_dedupd(filesystem)
     filesystem.drop_caches()
+    # XFS lists all of its inodes by itself, but not those of a directory.
+    where = [] if directories > 1 else [directory]
     with DiskSamples(filesystem.device) as disk:
-        run = dedupd.run(limit_rate="2M")
+        run = dedupd.run(*where, limit_rate="2M")
 
     assert run.status == 0, run.stderr
     assert run.read["disk_bytes"] > 2 * content.MIB
-    # What one call reads is only known afterwards.
-    assert max(disk.window_rates()) <= (1.5 if is_overloaded() else 1.25) * 2 * content.MIB
+    # What one call reads is only known afterwards, and btrfs reads up to half a megabyte ahead.
+    assert max(disk.window_rates()) <= (1.5 if is_overloaded() else 1.25) * 2 * content.MIB + content.MIB // 2
 
 
 class RandomReader:
