@@ -13,7 +13,7 @@ import oracle
 from content import BLOCK, MIB, noise, write, write_twins
 from harness import dedupctl
 
-PAIRS = 60
+PAIRS = 160
 PASSES_MAX = 40
 CLONES = 1000
 PAIR_BYTES = 512 << 10
