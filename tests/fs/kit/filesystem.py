@@ -18,6 +18,7 @@ import errno
 import os
 import re
 import shutil
+import stat
 import subprocess
 import tempfile
 import time
@@ -221,14 +222,25 @@ class LoopFilesystem:
     def read_bytes(self):
         """Bytes read from the device since it was attached."""
         name = os.path.basename(self.device)
-        with open(f"/sys/block/{name}/stat", encoding="ascii") as stat:
-            return int(stat.read().split()[2]) * SECTOR_BYTES
+        with open(f"/sys/block/{name}/stat", encoding="ascii") as counters:
+            return int(counters.read().split()[2]) * SECTOR_BYTES
 
     def drop_caches(self):
         """Write everything out and forget all clean pages, dentries and inodes (machine-wide)."""
         ioctls.sync(self.mount_point)
         with open("/proc/sys/vm/drop_caches", "w", encoding="ascii") as control:
             control.write("3\n")
+
+    def forget_data(self):
+        """Write everything out and forget the data of all files, so that reading it is read from the device.
+
+        Names, inodes and extents stay in memory, as does what others on this machine have there.
+        """
+        ioctls.sync(self.mount_point)
+        for directory, _, names in os.walk(self.mount_point):
+            for path in (os.path.join(directory, name) for name in names):
+                if stat.S_ISREG(os.lstat(path).st_mode):
+                    ioctls.forget_data(path)
 
     def expect_bad_data(self):
         """Say that data, though no metadata, is damaged on purpose: check() asks for no scrub."""
