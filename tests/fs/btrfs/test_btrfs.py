@@ -228,7 +228,7 @@ def test_leaves_that_a_pass_rewrote_are_looked_through_once(tree, filesystem, de
     assert first.shared["runs"] > 0, first.filesystem
     dedupd.run(find="checksums")
 
-    filesystem.drop_caches()
+    filesystem.forget_data()
     third = dedupd.run(find="checksums")
 
     assert third.filesystem["found"]["by"] == "checksums"

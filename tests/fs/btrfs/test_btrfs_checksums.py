@@ -651,7 +651,7 @@ def test_a_file_that_is_written_meanwhile_holds_what_its_writer_wrote(tree, file
     assert (tree / "still").read_bytes() == noise(1, 8 * MIB)
     assert (tree / "written").read_bytes() == data
     check(dedupd)
-    filesystem.drop_caches()
+    filesystem.forget_data()
     assert (tree / "written").read_bytes() == data
 
 

@@ -90,7 +90,7 @@ def test_many_names_in_a_deep_directory(deep, filesystem, dedupd, limit):
     names, options = LIMITS[limit]
     paths = [deep / name for name in names]
     harness.settle(filesystem)
-    filesystem.drop_caches()
+    filesystem.forget_data()
 
     seconds, stopped = stop_within(dedupd, 0.3, *paths, **options)
     assert seconds < STOP_SECONDS

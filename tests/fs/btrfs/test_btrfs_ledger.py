@@ -95,7 +95,7 @@ def test_what_is_pinned_is_in_the_ledger(tree, filesystem, dedupd):
 def start_sharing(dedupd):
     """Start a pass over twins of SIZE, so slow that others come to it, and wait until it shares."""
     # What is cached is not held back.
-    dedupd.filesystem.drop_caches()
+    dedupd.filesystem.forget_data()
     process = dedupd.start(find="checksums", limit_rate="16M")
     for line in iter(process.stderr.readline, b""):
         if b": sharing" in line:

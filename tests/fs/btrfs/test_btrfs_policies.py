@@ -616,7 +616,7 @@ def test_killed_at_any_moment_the_next_pass_completes(tree, write_no_sum, filesy
     before = oracle.snapshot(tree)
     used = harness.used_data_bytes(filesystem)
     for seconds in (0.02, 0.1, 0.3, 0.6, 1.0):
-        filesystem.drop_caches()
+        filesystem.forget_data()
         process = dedupd.start(find="checksums", limit_rate="24M")
         time.sleep(seconds)
         process.kill()

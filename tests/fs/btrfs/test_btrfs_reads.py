@@ -60,7 +60,7 @@ def test_what_is_too_dear_to_be_compared_is_not_read_ahead(tree, filesystem, ded
         for number in range(400):
             clone(tree / name, tree / f"{name}-{number}")
     harness.settle(filesystem)
-    filesystem.drop_caches()
+    filesystem.forget_data()
 
     run = dedupd.run(find="read")
     assert run.skipped["clones"] > 0

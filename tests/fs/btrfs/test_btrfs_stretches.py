@@ -186,7 +186,7 @@ def test_a_pass_that_was_killed_is_gone_on_with(tree, filesystem, dedupd):
     fragment(tree / "one", data, 1)
     fragment(tree / "two", data, 2)
     harness.settle(filesystem)
-    filesystem.drop_caches()
+    filesystem.forget_data()
     before = oracle.physical_bytes(tree)
     process = dedupd.start(find="checksums", limit_rate="4M")
     while oracle.physical_bytes(tree) > before - MIB and process.poll() is None:

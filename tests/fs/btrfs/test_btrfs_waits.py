@@ -53,7 +53,7 @@ def test_a_pass_that_shares_waits_for_a_scrub_that_began_meanwhile(tree, filesys
     for number in range(16):
         content.write_twins(tree, MIB, seed=number, names=(f"{number}-1", f"{number}-2"))
     harness.settle(filesystem)
-    filesystem.drop_caches()
+    filesystem.forget_data()
     process = dedupd.start(find="checksums", limit_rate="8M")
     time.sleep(1.5)
     with being_scrubbed(tree) as is_scrubbed:

@@ -124,7 +124,7 @@ def test_a_busy_tree_keeps_what_its_writers_wrote(tree, filesystem, dedupd):
     assert [writer.failure for writer in writers] == [None, None]
     assert [run.status for run in runs] == [0] * len(runs), [run.stderr for run in runs]
     assert [writer.differing() for writer in writers] == [[], []]
-    filesystem.drop_caches()
+    filesystem.forget_data()
     assert [writer.differing() for writer in writers] == [[], []]
     assert sum(writer.operations for writer in writers) > 100
     harness.check_pass(dedupd, has_clones=True)
@@ -179,7 +179,7 @@ def test_a_file_that_changes_after_it_was_read_is_survived(tree, filesystem, ded
     content.write_twins(tree, 2 * MIB)
     content.write_twins(tree, 2 * MIB, seed=2, names=("other-1", "other-2"))
     harness.settle(filesystem)
-    filesystem.drop_caches()
+    filesystem.forget_data()
     process = dedupd.start(limit_rate="12M")
     time.sleep(0.5)
 
@@ -242,7 +242,7 @@ def change_between_rounds(tree, filesystem, dedupd, change, is_target):
     # On XFS the first block is shared before the rest of its round.
     last = ROUND_BYTES // oracle.BLOCK_BYTES - 1
     places = [oracle.block_addresses(path)[last] for path in twins]
-    filesystem.drop_caches()
+    filesystem.forget_data()
 
     process = dedupd.start(limit_rate="24M")
     deadline = time.monotonic() + 30
@@ -261,7 +261,7 @@ def test_a_remount_to_read_only_in_the_middle_ends_the_pass_in_order(tree, files
     content.write_twins(tree, 4 * MIB)
     harness.settle(filesystem)
     before = oracle.snapshot(tree)
-    filesystem.drop_caches()
+    filesystem.forget_data()
     process = dedupd.start(limit_rate="8M")
     time.sleep(0.7)
     filesystem.remount("ro")
@@ -280,7 +280,7 @@ def test_a_pass_evicts_nothing_that_was_in_the_page_cache(tree, filesystem, dedu
     content.write_twins(tree, 4 * MIB)
     hot = write(tree / "hot", noise(3, 4 * MIB))
     harness.settle(filesystem)
-    filesystem.drop_caches()
+    filesystem.forget_data()
     drops = harness.cache_drops()
     hot.read_bytes()
     run = dedupd.run()

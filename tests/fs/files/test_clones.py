@@ -67,7 +67,7 @@ def check_huge_pass(dedupd, tree, **options):
     harness.settle(dedupd.filesystem)
     before = stamps(tree)
     used = used_bytes(tree)
-    dedupd.filesystem.drop_caches()
+    dedupd.filesystem.forget_data()
     first = dedupd.run(**options)
     assert first.status == 0, first.stderr
     assert stamps(tree) == before
@@ -89,7 +89,7 @@ def check_limits(dedupd, tree, physical=None, **options):
         run = check_huge_pass(dedupd, tree, **options)
     else:
         physical = oracle.physical_bytes(tree)
-        dedupd.filesystem.drop_caches()
+        dedupd.filesystem.forget_data()
         run = harness.check_pass(dedupd, tree, **options).first
     names = sum(len(files) for _, _, files in os.walk(tree))
     store = dedupd.store_path.stat().st_size
@@ -206,7 +206,7 @@ def test_of_two_sides_with_many_clones_one_is_skipped(tree, dedupd):
     """A cached file is the source of what comes before it; its own clones have other sources."""
     make_clones_of_two(tree, 16 * MIB, 40)
     harness.settle(dedupd.filesystem)
-    dedupd.filesystem.drop_caches()
+    dedupd.filesystem.forget_data()
     cache_pages(tree / "two")
 
     run = dedupd.run(tree)
@@ -289,7 +289,7 @@ def test_a_pass_that_was_stopped_leaves_the_clones_of_lost_files_to_the_next_one
     for name in names:
         (tree / name).unlink()
     harness.settle(dedupd.filesystem)
-    dedupd.filesystem.drop_caches()
+    dedupd.filesystem.forget_data()
     process = dedupd.start(limit_rate="1M")
     time.sleep(1.5)
     process.send_signal(signal.SIGTERM)

@@ -38,7 +38,7 @@ def stop(process, number):
 def test_a_signal_ends_a_pass_and_the_next_one_resumes(tree, filesystem, dedupd, number, status):
     harness.settle(filesystem)
     before = oracle.snapshot(tree)
-    filesystem.drop_caches()
+    filesystem.forget_data()
     process = dedupd.start(limit_rate="8M")
     time.sleep(2.5)
     seconds = stop(process, number)
@@ -61,7 +61,7 @@ def test_a_signal_ends_the_pass_while_it_shares(tree, filesystem, dedupd):
     harness.settle(filesystem)
     assert dedupd.run(dry_run=True).status == 0
     before = oracle.snapshot(tree)
-    filesystem.drop_caches()
+    filesystem.forget_data()
     process = dedupd.start(limit_rate="4M")
     time.sleep(2.5)
     seconds = stop(process, signal.SIGTERM)
@@ -78,7 +78,7 @@ def test_a_signal_ends_the_pass_while_it_shares(tree, filesystem, dedupd):
 def test_a_second_signal_kills_no_data(tree, filesystem, dedupd):
     harness.settle(filesystem)
     before = oracle.snapshot(tree)
-    filesystem.drop_caches()
+    filesystem.forget_data()
     process = dedupd.start(limit_rate="8M")
     time.sleep(1)
     process.send_signal(signal.SIGINT)
@@ -96,7 +96,7 @@ def test_killed_at_any_moment_the_store_opens_and_a_pass_completes(tree, filesys
     for round_number in range(KILL_ROUNDS):
         write(tree / f"round-{round_number}", noise(round_number % 4, MIB))
         before = oracle.snapshot(tree)
-        filesystem.drop_caches()
+        filesystem.forget_data()
         process = dedupd.start(limit_rate="64M")
         time.sleep(moments.uniform(0, 0.8))
         process.kill()

@@ -173,7 +173,7 @@ def test_heads_are_read_by_one_where_a_disk_rotates(tree, dedupd, rotating):
     for number in range(600):
         content.write(tree / f"{number:03}", content.noise(number, 64 * KIB))
     harness.settle(dedupd.filesystem)
-    dedupd.filesystem.drop_caches()
+    dedupd.filesystem.forget_data()
 
     try:
         with block_trace.BlockTrace(dedupd.filesystem.device) as by_pass:

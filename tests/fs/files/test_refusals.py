@@ -87,7 +87,7 @@ def test_a_remount_to_read_only_puts_off_all_that_was_not_shared_yet(tree, files
         content.write_twins(tree, MIB, seed=seed, names=(f"{seed}-1", f"{seed}-2"))
     harness.settle(filesystem)
     assert dedupd.run(dry_run=True).freed_bytes == 8 * MIB
-    filesystem.drop_caches()
+    filesystem.forget_data()
     # Each thread notices it at a file of its own.
     process = dedupd.start(limit_rate="8M", threads=1)
     time.sleep(0.7)

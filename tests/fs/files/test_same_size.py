@@ -445,7 +445,7 @@ def test_an_ended_pass_is_gone_on_with(tree, filesystem, dedupd):
         write(tree / f"{number}-1", noise(number, MIB))
         write(tree / f"{number}-2", noise(number, MIB))
     harness.settle(filesystem)
-    filesystem.drop_caches()
+    filesystem.forget_data()
     process = dedupd.start(read="same-size", limit_rate="8M")
     time.sleep(1.5)
     process.send_signal(signal.SIGTERM)
@@ -467,7 +467,7 @@ def test_nothing_stays_in_the_page_cache(tree, filesystem, dedupd):
         pytest.skip("this kernel has no cachestat(2)")
     harness.settle(filesystem)
     for dry_run in (True, False):
-        filesystem.drop_caches()
+        filesystem.forget_data()
         drops = harness.cache_drops()
 
         run = dedupd.run(read="same-size", dry_run=dry_run)
@@ -484,7 +484,7 @@ def test_a_dry_run_reads_no_head_twice(tree, filesystem, dedupd):
         write(tree / f"{number}", noise(number // 2, 20 * KIB))
     harness.settle(filesystem)
     allowed = 1000 * 20 * KIB + harness.metadata_bytes(filesystem, tree) + MIB
-    filesystem.drop_caches()
+    filesystem.forget_data()
     drops = harness.cache_drops()
 
     run = dedupd.run(read="same-size", dry_run=True)

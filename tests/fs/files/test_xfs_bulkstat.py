@@ -526,7 +526,7 @@ def test_names_of_what_an_interrupted_pass_did_not_read_are_found_by_the_next(
     swap = write(tree / "a/swap", noise(9, MIB))
     content.overwrite(swap, os.sysconf("SC_PAGESIZE") - 10, b"SWAPSPACE2")
     harness.settle(filesystem)
-    filesystem.drop_caches()
+    filesystem.forget_data()
     process = dedupd.start(limit_rate="8M")
     time.sleep(1.5)
     process.send_signal(signal.SIGINT)

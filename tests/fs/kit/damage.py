@@ -26,7 +26,7 @@ def make_unreadable(filesystem, path):
     ends where the extent begins: the loop device answers EIO behind that.
     """
     last = oracle.file_extents(path)[-1]
-    filesystem.drop_caches()
+    filesystem.forget_data()
     if filesystem.kind == "btrfs":
         place = _btrfs_device_offset(filesystem.device, last.physical)
         filesystem.unmount()
@@ -34,12 +34,12 @@ def make_unreadable(filesystem, path):
         filesystem.mount()
     else:
         os.truncate(filesystem.image, last.physical)
-        filesystem.drop_caches()
+        filesystem.forget_data()
 
 
 def spoil_checksums(filesystem, paths):
     """Change a byte under each file of a btrfs: reading answers EIO, and no device had an error."""
-    filesystem.drop_caches()
+    filesystem.forget_data()
     addresses = [oracle.file_extents(path)[-1].physical for path in paths]
     places = [_btrfs_device_offset(filesystem.device, address) for address in addresses]
     filesystem.unmount()

@@ -226,7 +226,10 @@ class LoopFilesystem:
             return int(counters.read().split()[2]) * SECTOR_BYTES
 
     def drop_caches(self):
-        """Write everything out and forget all clean pages, dentries and inodes (machine-wide)."""
+        """Write everything out and forget all clean pages, dentries and inodes of the machine.
+
+        It disturbs others, so it is for tests that run alone.
+        """
         ioctls.sync(self.mount_point)
         with open("/proc/sys/vm/drop_caches", "w", encoding="ascii") as control:
             control.write("3\n")

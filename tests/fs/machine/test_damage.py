@@ -27,7 +27,7 @@ def unreadable(tree, filesystem):
     try:
         with pytest.raises(OSError):
             path.read_bytes()
-        filesystem.drop_caches()
+        filesystem.forget_data()
         yield path
     finally:
         damage.repair(filesystem)

@@ -54,7 +54,7 @@ def fill(filesystem):
 def start_sharing(dedupd, rate=RATE, **options):
     """A pass that is in the middle."""
     filesystem = dedupd.filesystem
-    filesystem.drop_caches()
+    filesystem.forget_data()
     before = filesystem.read_bytes()
     process = dedupd.start(limit_rate=rate, **options)
     wait_until(lambda: filesystem.read_bytes() - before > 2 * MIB or process.poll() is not None)

@@ -33,7 +33,7 @@ def disk(quick_disks, make_filesystem, kind):
         for name in "ab":
             content.write(pathlib.Path(filesystem.mount_point, f"{number}{name}"), data)
     harness.settle(filesystem)
-    filesystem.drop_caches()
+    filesystem.forget_data()
     return filesystem
 
 
@@ -163,7 +163,7 @@ def two_on_one_disk(below, make_filesystem, monkeypatch):
             content.write_twins(pathlib.Path(filesystem.mount_point), MIB, seed=number,
                                 names=(f"{number}a", f"{number}b"))
         harness.settle(filesystem)
-        filesystem.drop_caches()
+        filesystem.forget_data()
     return below, both
 
 

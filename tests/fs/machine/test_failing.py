@@ -125,7 +125,7 @@ def pairs(quick_disks, make_filesystem, kind):
         content.write_twins(pathlib.Path(filesystem.mount_point), MIB, seed=number,
                             names=(f"{number}a", f"{number}b"))
     harness.settle(filesystem)
-    filesystem.drop_caches()
+    filesystem.forget_data()
     return filesystem
 
 
@@ -256,7 +256,7 @@ def test_sixteen_files_that_cannot_be_read_end_a_pass(quick_disks, make_filesyst
     end = sorted(map(place_of, last.glob("file-*")))[-20]
     filesystem.expect_bad_data()
     os.truncate(filesystem.image, end)
-    filesystem.drop_caches()
+    filesystem.forget_data()
     dedupd = make_dedupd(filesystem)
     try:
         run = dedupd.run()
@@ -289,7 +289,7 @@ def spoiled(make_filesystem):
     for bad, _ in twins:
         with pytest.raises(OSError):
             bad.read_bytes()
-    filesystem.drop_caches()
+    filesystem.forget_data()
     return filesystem, twins
 
 

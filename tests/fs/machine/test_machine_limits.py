@@ -33,7 +33,7 @@ def pairs(filesystem, tree):
     for number in range(8):
         write(tree / f"file-{number}", noise(number // 2, 8 * MIB))
     harness.settle(filesystem)
-    filesystem.drop_caches()
+    filesystem.forget_data()
     return filesystem
 
 
@@ -62,7 +62,7 @@ def test_it_can_be_unmounted_soon_after(pairs, tree, service, verb, find):
 
 def test_a_lazy_unmount_ends_the_pass_and_the_next_mount_begins_one(pairs, tree, service, kind):
     before = oracle.snapshot(tree)
-    pairs.drop_caches()
+    pairs.forget_data()
     uuid = start_pass(service, tree)
     subprocess.run(["umount", "--lazy", tree], check=True)
     begun = time.monotonic()
@@ -110,7 +110,7 @@ def test_a_pass_completes_in_little_memory(make_filesystem, make_dedupd, kind):
         write(tree / f"small-{number}", noise(1000 + number // 2, 5000))
     harness.settle(filesystem)
     before = oracle.snapshot(tree)
-    filesystem.drop_caches()
+    filesystem.forget_data()
     dedupd = make_dedupd(filesystem)
     try:
         with little_memory(MEMORY_BYTES) as wrapper, \
@@ -133,7 +133,7 @@ def test_a_filesystem_that_fills_up_meanwhile_loses_nothing(make_filesystem, mak
         content.write_twins(tree, MIB, seed=number, names=(f"{number}a", f"{number}b"))
     harness.settle(filesystem)
     before = oracle.snapshot(tree)
-    filesystem.drop_caches()
+    filesystem.forget_data()
     dedupd = make_dedupd(filesystem)
     process = dedupd.start(find=harness.FIND[kind], limit_rate="8M")
     data = noise(7, MIB)
@@ -162,7 +162,7 @@ def test_a_filesystem_that_fills_up_meanwhile_loses_nothing(make_filesystem, mak
 @pytest.mark.parametrize("kind", ["xfs"])
 def test_a_filesystem_may_grow_meanwhile(pairs, tree, dedupd):
     before = oracle.snapshot(tree)
-    pairs.drop_caches()
+    pairs.forget_data()
     process = dedupd.start(limit_rate="16M")
     os.truncate(pairs.image, 2 * pairs.size_bytes)
     subprocess.run(["losetup", "--set-capacity", pairs.device], check=True)

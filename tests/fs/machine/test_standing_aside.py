@@ -24,7 +24,7 @@ def twins(tree, filesystem):
     content.write_twins(tree, 4 * MIB)
     write(tree / "else", noise(3, 64 * MIB))
     harness.settle(filesystem)
-    filesystem.drop_caches()
+    filesystem.forget_data()
     return tree
 
 

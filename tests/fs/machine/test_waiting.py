@@ -62,8 +62,6 @@ def assert_shared_in_long_calls(run):
     assert run.shared["calls"] <= long_calls(SIZE) + 2
 
 
-# Calls are short, too, where others drop pages from memory.
-@pytest.mark.alone
 def test_calls_are_long_while_nobody_has_the_files_open(tree, dedupd, options):
     twins(tree)
 
@@ -84,7 +82,6 @@ def test_calls_are_short_while_someone_may_write_to_a_file(tree, dedupd, options
     assert_cut_into_short_calls(done.first)
 
 
-@pytest.mark.alone
 @pytest.mark.parametrize("side", ["source", "target"])
 def test_readers_matter_on_xfs_alone(tree, dedupd, options, kind, side):
     source, target = twins(tree)

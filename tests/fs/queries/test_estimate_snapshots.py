@@ -162,7 +162,7 @@ def count_calls(tree, counts):
 def measure(filesystem, tree):
     """The estimate, and what it and its dry run read from the device."""
     harness.settle(filesystem)
-    filesystem.drop_caches()
+    filesystem.forget_data()
     before = filesystem.read_bytes()
     row = estimate(tree)
     return row, filesystem.read_bytes() - before

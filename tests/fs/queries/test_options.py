@@ -134,7 +134,7 @@ def test_quiet_is_silent(tree, dedupd):
 @pytest.mark.parametrize("kind", ["xfs"])
 def test_progress_into_a_pipe_is_plain_lines(tree, filesystem, dedupd):
     content.write_twins(tree, 8 * MIB)
-    filesystem.drop_caches()
+    filesystem.forget_data()
 
     run = dedupd.run(limit_rate="8M")
 
@@ -151,7 +151,7 @@ def test_the_disk_is_read_no_faster_than_allowed(make_filesystem, make_dedupd, k
         content.write_twins(tree, 5 * MIB)
         write(tree / "alone", noise(2, 4 * MIB))
         harness.settle(filesystem)
-        filesystem.drop_caches()
+        filesystem.forget_data()
         drops = harness.cache_drops()
         run = make_dedupd(filesystem, state=f"state-{attempt}").run(limit_rate=rate)
         if harness.cache_drops() == drops:

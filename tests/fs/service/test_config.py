@@ -392,7 +392,7 @@ def test_outside_of_its_window_a_pass_does_not_begin(tree, filesystem, dedupd, c
 def test_a_pass_ends_when_its_time_is_up(tree, filesystem, dedupd, configure):
     content.write_twins(tree, 24 * MIB)
     harness.settle(filesystem)
-    filesystem.drop_caches()
+    filesystem.forget_data()
 
     run = dedupd.run(config=configure("[Dedupd]", "RunFor=2s", "LimitRate=4M"))
 
@@ -407,7 +407,7 @@ def test_a_pass_ends_when_its_time_is_up(tree, filesystem, dedupd, configure):
 def test_a_pass_ends_when_its_window_closes(tree, filesystem, dedupd, configure, monkeypatch):
     content.write_twins(tree, 24 * MIB)
     harness.settle(filesystem)
-    filesystem.drop_caches()
+    filesystem.forget_data()
     # Clocks that show 12:00, which is when it closes, in four seconds.
     ahead = int(12 * 3600 - 4 - time.time() % 86400)
     hours, seconds = divmod(abs(ahead), 3600)

@@ -46,7 +46,7 @@ def sent_fixture(tree, filesystem):
     snapshot(tree / "sub", tree / "snapshot")
     delete_subvolumes(tree, "sub")
     harness.settle(filesystem)
-    filesystem.drop_caches()
+    filesystem.forget_data()
     return tree / "snapshot"
 
 

@@ -123,7 +123,7 @@ def large(make_filesystem, make_dedupd, kind):
 
 def interrupt(dedupd, seconds):
     """Run a pass that is stopped in the middle of its reading."""
-    dedupd.filesystem.drop_caches()
+    dedupd.filesystem.forget_data()
     process = dedupd.start(limit_rate="160M")
     time.sleep(seconds)
     begun = time.monotonic()

@@ -208,7 +208,7 @@ def test_a_store_with_damaged_pages_never_leads_to_a_wrong_share(known, dedupd):
 
 def test_a_second_process_on_the_filesystem_is_refused(known, make_dedupd, filesystem, dedupd):
     content.write_twins(known, 16 * MIB, seed=77)
-    filesystem.drop_caches()
+    filesystem.forget_data()
     slow = dedupd.start(limit_rate="4M")
     try:
         time.sleep(1.5)
