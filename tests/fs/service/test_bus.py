@@ -169,8 +169,8 @@ def test_dedupctl_of_others_goes_over_the_bus(bus, service, path, tree):
 AGENT = """#!/bin/sh
 echo "$@" > {directory}/words
 touch {directory}/allowed
-eval "exec $2>&-"
 trap 'touch {directory}/ended; exit' TERM
+eval "exec $2>&-"
 while :; do sleep 0.05; done
 """
 
