@@ -14,21 +14,19 @@ typedef struct {
 } JudgedFile;
 
 struct ProvisionedFiles {
-	int fd;
-	const atomic_bool *stop;
+	const Pass *pass;
 	BtrfsFileExtents *extents;
 	BtrfsNames *names;
 	GHashTable *judged; /* JudgedFile, a set */
 };
 
-ProvisionedFiles *provisioned_files_new(int fd, const atomic_bool *stop)
+ProvisionedFiles *provisioned_files_new(const Pass *pass)
 {
 	ProvisionedFiles *files = g_new0(ProvisionedFiles, 1);
 
-	files->fd = fd;
-	files->stop = stop;
+	files->pass = pass;
 	files->extents = btrfs_file_extents_new();
-	files->names = btrfs_names_new(fd);
+	files->names = btrfs_names_new(pass->filesystem->fd);
 	files->judged = g_hash_table_new_full(file_key_hash, file_key_equal, g_free, NULL);
 	return files;
 }
@@ -51,9 +49,9 @@ static bool read_extents(ProvisionedFiles *files, const ExtentRef *place, ZerosE
 	const BtrfsFileExtent *item;
 	uint64_t end = 0;
 
-	btrfs_file_extents_start(files->extents, files->fd, place->root, place->inode, 0,
-				 place->size_bytes);
-	while (!ret->has_unwritten && !atomic_load(files->stop)) {
+	btrfs_file_extents_start(files->extents, files->pass->filesystem->fd, place->root,
+				 place->inode, 0, place->size_bytes);
+	while (!ret->has_unwritten && pass_pay(files->pass)) {
 		if (!btrfs_file_extents_next(files->extents, &item, error))
 			return false;
 		if (!item)

@@ -2,8 +2,7 @@
 #pragma once
 
 #include "common/files/extent-refs.h"
-
-#include <stdatomic.h>
+#include "daemon/context/pass.h"
 
 /*
  * ProvisionedFiles - which files of a btrfs filesystem look as if their space was set aside on purpose.  Their
@@ -15,8 +14,8 @@
  */
 typedef struct ProvisionedFiles ProvisionedFiles;
 
-/* @fd is any directory of the filesystem; both are borrowed. */
-ProvisionedFiles *provisioned_files_new(int fd, const atomic_bool *stop);
+/* @pass is borrowed. */
+ProvisionedFiles *provisioned_files_new(const Pass *pass);
 void provisioned_files_free(ProvisionedFiles *files);
 
 /* Whether the file of @place looks provisioned; true also if this cannot be found out any more. */

@@ -11,9 +11,7 @@ typedef struct {
 } ShownExtent;
 
 struct FreedExtents {
-	int fd;
-	uint32_t block_bytes;
-	const atomic_bool *stop;
+	const Pass *pass;
 	uint64_t subvolume;
 	uint64_t inode;
 	uint64_t size_bytes;
@@ -23,16 +21,13 @@ struct FreedExtents {
 	GHashTable *left; /* for estimates: references gone, by the address of the extent */
 };
 
-FreedExtents *freed_extents_new(int fd, uint32_t block_bytes, BtrfsRefBound *bound,
-				const atomic_bool *stop)
+FreedExtents *freed_extents_new(const Pass *pass)
 {
 	FreedExtents *extents = g_new0(FreedExtents, 1);
 
-	extents->fd = fd;
-	extents->block_bytes = block_bytes;
-	extents->stop = stop;
+	extents->pass = pass;
 	extents->items = btrfs_file_extents_new();
-	extents->refs = extent_refs_new(fd, bound);
+	extents->refs = extent_refs_new(pass->filesystem->fd, pass->btrfs.ref_bound);
 	extents->shown = g_array_new(false, false, sizeof(ShownExtent));
 	extents->left = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
 	return extents;
@@ -77,9 +72,10 @@ static void list_shown(FreedExtents *extents, GArray *ret)
 	const BtrfsFileExtent *item;
 
 	g_array_set_size(ret, 0);
-	btrfs_file_extents_start(extents->items, extents->fd, extents->subvolume, extents->inode, 0,
-				 extents->size_bytes);
-	while (btrfs_file_extents_next(extents->items, &item, &unread) && item) {
+	btrfs_file_extents_start(extents->items, extents->pass->filesystem->fd, extents->subvolume,
+				 extents->inode, 0, extents->size_bytes);
+	while (pass_pay(extents->pass) && btrfs_file_extents_next(extents->items, &item, &unread) &&
+	       item) {
 		ShownExtent shown = { item->bytenr, item->disk_bytes };
 
 		/* Parts of one extent mostly come one after another. */
@@ -116,7 +112,7 @@ uint64_t freed_extents_end(FreedExtents *extents)
 
 	if (extents->shown->len > 0)
 		list_shown(extents, now);
-	for (guint i = 0; i < extents->shown->len && !atomic_load(extents->stop); i++) {
+	for (guint i = 0; i < extents->shown->len && pass_pay(extents->pass); i++) {
 		const ShownExtent *shown = &g_array_index(extents->shown, ShownExtent, i);
 
 		/* Finding all references to an extent costs much more than a look at one file. */
@@ -170,11 +166,11 @@ uint64_t freed_extents_estimate(FreedExtents *extents, const OpenObject *file,
 	const BtrfsFileExtent *item;
 	uint64_t bytes = 0;
 
-	btrfs_file_extents_start(extents->items, extents->fd, file->subvolume, file->inode, 0,
-				 file->size_bytes);
-	while (!atomic_load(extents->stop) &&
-	       btrfs_file_extents_next(extents->items, &item, &unread) && item)
-		if (is_left(item, file, shared, extents->block_bytes) && leave(extents, item))
+	btrfs_file_extents_start(extents->items, extents->pass->filesystem->fd, file->subvolume,
+				 file->inode, 0, file->size_bytes);
+	while (pass_pay(extents->pass) && btrfs_file_extents_next(extents->items, &item, &unread) &&
+	       item)
+		if (is_left(item, file, shared, extents->pass->block_bytes) && leave(extents, item))
 			bytes += item->disk_bytes;
 	return bytes;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #pragma once
 
+#include "daemon/context/pass.h"
 #include "daemon/share/block-set.h"
 #include "daemon/share/open-object.h"
-#include "kernel-ioctl/btrfs/btrfs-ref-bound.h"
 
 /*
  * FreedExtents - the extents that btrfs frees when a file is shared onto: the file referenced them before, and no
@@ -15,9 +15,8 @@
  */
 typedef struct FreedExtents FreedExtents;
 
-/* @fd, of the filesystem, and @stop are borrowed. */
-FreedExtents *freed_extents_new(int fd, uint32_t block_bytes, BtrfsRefBound *bound,
-				const atomic_bool *stop);
+/* @pass is borrowed. */
+FreedExtents *freed_extents_new(const Pass *pass);
 void freed_extents_free(FreedExtents *extents);
 
 /* Note which extents the file references. */

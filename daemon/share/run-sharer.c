@@ -50,8 +50,7 @@ RunSharer *run_sharer_new(Pass *pass, FileOpener *opener)
 	sharer->settled = block_set_new();
 	sharer->had_others = block_set_new();
 	if (pass->result->found_by_checksums)
-		sharer->freed = freed_extents_new(pass->filesystem->fd, pass->block_bytes,
-						  pass->btrfs.ref_bound, pass->stop);
+		sharer->freed = freed_extents_new(pass);
 	if (!pass->xfs.full)
 		pass->xfs.full = full_alloc_groups_new(pass->filesystem);
 	sharer->min_blocks = hash_store_about(pass->store)->anchor_blocks;

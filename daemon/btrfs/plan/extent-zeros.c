@@ -18,7 +18,7 @@ ExtentZeros *extent_zeros_new(Pass *pass)
 	ExtentZeros *zeros = g_new0(ExtentZeros, 1);
 
 	zeros->pass = pass;
-	zeros->provisioned = provisioned_files_new(pass->filesystem->fd, pass->stop);
+	zeros->provisioned = provisioned_files_new(pass);
 	zeros->rest = remainder_plan_new(pass);
 	return zeros;
 }
