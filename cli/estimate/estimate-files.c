@@ -159,7 +159,7 @@ static bool list_below(EstimateFiles *files, const char *directory, GError **err
 	files->root_bytes = strlen(root);
 	if (files->snapshots)
 		tree_files_set_leave_out(tree, leave_out, files);
-	while (!atomic_load(files->task->stop)) {
+	while (estimate_goes_on(files->task)) {
 		g_autoptr(GError) cause = NULL;
 
 		if (!tree_files_next(tree, &path, &cause)) {

@@ -5,6 +5,12 @@
 
 const uint64_t estimate_block_bytes[ESTIMATE_BLOCK_SIZES] = { 4096, 16384, 65536, 131072, 1048576 };
 
+bool estimate_goes_on(const EstimateTask *task)
+{
+	throttle_settle(task->throttle, task->stop);
+	return !atomic_load(task->stop);
+}
+
 bool estimate_is_by_checksums(const EstimateTask *task)
 {
 	return task->identity.kind == FS_KIND_BTRFS && geteuid() == 0;

@@ -3,6 +3,7 @@
 
 #include "cli/estimate/sample-bounds.h"
 #include "common/config/settings.h"
+#include "common/disks/throttle.h"
 #include "kernel-ioctl/file/fs-identity.h"
 
 #include <stdatomic.h>
@@ -28,7 +29,11 @@ typedef struct {
 	double fraction;       /* of the data that is to be read; 1: all of it */
 	uint64_t seed;         /* chooses that part */
 	const atomic_bool *stop;
+	Throttle *throttle; /* what all reads are paid for with */
 } EstimateTask;
+
+/* Pay for what was read so far, which may sleep.  Returns whether the estimate goes on; every long loop calls this. */
+bool estimate_goes_on(const EstimateTask *task) G_GNUC_WARN_UNUSED_RESULT;
 
 /* Whether equal data is found by checksums: it is a btrfs filesystem whose trees can be read. */
 bool estimate_is_by_checksums(const EstimateTask *task);

@@ -186,7 +186,7 @@ bool estimate_snapshots_next(EstimateSnapshots *snapshots, const SnapshotFile **
 	}
 	snapshots->is_begun = true;
 	*ret = NULL;
-	while (!atomic_load(snapshots->task->stop)) {
+	while (estimate_goes_on(snapshots->task)) {
 		if (snapshots->next > 0 && !btrfs_tree_next_if_any(snapshots->tree, &item, error))
 			return false;
 		if (!item && snapshots->next == snapshots->taken->len)

@@ -28,7 +28,6 @@ typedef struct {
 struct EstimateSurvey {
 	/* Set at creation, never changed. */
 	const EstimateTask *task;
-	Throttle *throttle;
 	EstimateBlocks *blocks;
 	Estimate *result;
 	uint64_t block_bytes;
@@ -83,14 +82,12 @@ static int compare_places(const void *a, const void *b)
 	return (one->file > other->file) - (one->file < other->file);
 }
 
-EstimateSurvey *estimate_survey_new(const EstimateTask *task, Throttle *throttle,
-				    EstimateBlocks *blocks, AddressSet *met, Estimate *result,
-				    GError **error)
+EstimateSurvey *estimate_survey_new(const EstimateTask *task, EstimateBlocks *blocks,
+				    AddressSet *met, Estimate *result, GError **error)
 {
 	g_autoptr(EstimateSurvey) survey = g_new0(EstimateSurvey, 1);
 
 	survey->task = task;
-	survey->throttle = throttle;
 	survey->blocks = blocks;
 	survey->result = result;
 	survey->block_bytes = task->identity.block_bytes;
@@ -183,7 +180,7 @@ static void open_reader(EstimateSurvey *survey)
 		return;
 
 	survey->reader = file_reader_new_take(fcntl(survey->file->fd, F_DUPFD_CLOEXEC, 0),
-					      survey->file->stat.size_bytes, survey->throttle,
+					      survey->file->stat.size_bytes, survey->task->throttle,
 					      survey->task->stop);
 	file_reader_expect_all(survey->reader, survey->task->fraction >= 1);
 }
@@ -212,7 +209,7 @@ static bool read_checksums(EstimateSurvey *survey, uint64_t address, uint64_t le
 	size_t n_blocks = (size_t)(length / survey->block_bytes);
 
 	survey->result->read_bytes += n_blocks * survey->sum_bytes;
-	throttle_settle(survey->throttle, survey->task->stop);
+	throttle_settle(survey->task->throttle, survey->task->stop);
 	return extent_sums_read(survey->extents, address, n_blocks, survey->piece_sums, error);
 }
 

@@ -4,7 +4,6 @@
 #include "cli/estimate/address-set.h"
 #include "cli/estimate/estimate-blocks.h"
 #include "cli/estimate/estimate-files.h"
-#include "common/disks/throttle.h"
 
 /*
  * EstimateSurvey - examines the blocks of files, one file after another: it reads them, or their checksums, and
@@ -18,9 +17,8 @@
 typedef struct EstimateSurvey EstimateSurvey;
 
 /* All pointers are borrowed.  Examined blocks are added to @met. */
-EstimateSurvey *estimate_survey_new(const EstimateTask *task, Throttle *throttle,
-				    EstimateBlocks *blocks, AddressSet *met, Estimate *result,
-				    GError **error);
+EstimateSurvey *estimate_survey_new(const EstimateTask *task, EstimateBlocks *blocks,
+				    AddressSet *met, Estimate *result, GError **error);
 void estimate_survey_free(EstimateSurvey *survey);
 
 /* Examine one file.  If it cannot be read, it is counted, and the rest of it is skipped. */

@@ -30,7 +30,7 @@ static void work_clear(Work *work)
 
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Work, work_clear)
 
-static bool prepare(Work *work, Throttle *throttle, GError **error)
+static bool prepare(Work *work, GError **error)
 {
 	const EstimateTask *task = work->task;
 
@@ -42,8 +42,7 @@ static bool prepare(Work *work, Throttle *throttle, GError **error)
 		return false;
 
 	work->blocks = estimate_blocks_new(task);
-	work->survey =
-		estimate_survey_new(task, throttle, work->blocks, work->met, work->result, error);
+	work->survey = estimate_survey_new(task, work->blocks, work->met, work->result, error);
 	return work->survey;
 }
 
@@ -51,7 +50,7 @@ static bool look_at_files(Work *work, GError **error)
 {
 	int64_t began_usec = g_get_monotonic_time();
 
-	while (!atomic_load(work->task->stop)) {
+	while (estimate_goes_on(work->task)) {
 		g_autoptr(NamedFile) file = NULL;
 
 		if (!estimate_files_next(work->files, &file, error))
@@ -132,13 +131,13 @@ static void bound_pass(Work *work)
 		result->n_files);
 }
 
-bool estimate_make(const EstimateTask *task, Throttle *throttle, Estimate *ret, GError **error)
+bool estimate_make(const EstimateTask *task, Estimate *ret, GError **error)
 {
 	g_auto(Work) work = { .task = task, .result = ret };
 
 	*ret = (Estimate){ .fraction = task->fraction,
 			   .by_checksums = estimate_is_by_checksums(task) };
-	if (!prepare(&work, throttle, error) || !look_at_files(&work, error))
+	if (!prepare(&work, error) || !look_at_files(&work, error))
 		return false;
 	if (atomic_load(task->stop))
 		return true;

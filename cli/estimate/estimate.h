@@ -2,7 +2,6 @@
 #pragma once
 
 #include "cli/estimate/estimate-result.h"
-#include "common/disks/throttle.h"
 
 /*
  * Estimate - estimates what could be freed on a filesystem, before anything is changed there.
@@ -16,8 +15,8 @@
  * Thread: main.
  */
 /*
- * Make the estimate, with reads limited by @throttle.  Returns false on error.  An estimate that was stopped
- * has no result; the caller must check the stop flag.
+ * Make the estimate.  Returns false on error.  An estimate that was stopped has no result; the caller must check
+ * the stop flag.
  */
-bool estimate_make(const EstimateTask *task, Throttle *throttle, Estimate *ret, GError **error)
+bool estimate_make(const EstimateTask *task, Estimate *ret, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;

@@ -266,7 +266,8 @@ static bool estimate_subject(Request *request, const Subject *subject, GError **
 		task.fraction = fraction_of(request, &subject->identity, fd);
 	disk_table_configure(disks, request->config, &settings);
 	throttle = disk_table_throttle(disks, &settings, fd);
-	if (!estimate_make(&task, throttle, &estimate, error))
+	task.throttle = throttle;
+	if (!estimate_make(&task, &estimate, error))
 		return false;
 	if (atomic_load(&stop))
 		return true;

@@ -106,28 +106,49 @@ def test_requests_have_a_budget_of_their_own(dedupd_on_pairs):
     assert (disk.requests[-1] - disk.requests[0]) / run.seconds <= 1.5 * 240
 
 
-@pytest.mark.parametrize("directories", [200, 1])
-def test_names_and_inodes_are_paid_for_too(quick_disks, make_filesystem, make_dedupd, kind, directories):
-    # Several megabytes of metadata, and next to no data.
-    filesystem = make_filesystem(kind, "1G")
-    tree = pathlib.Path(filesystem.mount_point)
+def make_names(filesystem, directories):
+    """Several megabytes of metadata, and next to no data.  Returns the last directory."""
     for number in range(directories):
-        directory = tree / f"{number:0>200}"
+        directory = pathlib.Path(filesystem.mount_point, f"{number:0>200}")
         directory.mkdir()
         for name in range(12000 // directories):
             (directory / f"{name:0>200}").touch()
     harness.settle(filesystem)
-    dedupd = make_dedupd(filesystem)
     filesystem.drop_caches()
+    return directory
+
+
+def assert_names_are_paid_for(disk, rate):
+    # What one call reads is only known afterwards, and btrfs reads up to half a megabyte ahead.
+    assert max(disk.window_rates()) <= (1.5 if is_overloaded() else 1.25) * rate + content.MIB // 2
+
+
+@pytest.mark.parametrize("directories", [200, 1])
+def test_names_and_inodes_are_paid_for_too(quick_disks, make_filesystem, make_dedupd, kind, directories):
+    filesystem = make_filesystem(kind, "1G")
+    directory = make_names(filesystem, directories)
     # XFS lists all of its inodes by itself, but not those of a directory.
     where = [] if directories > 1 else [directory]
+    dedupd = make_dedupd(filesystem)
     with DiskSamples(filesystem.device) as disk:
         run = dedupd.run(*where, limit_rate="2M")
 
     assert run.status == 0, run.stderr
     assert run.read["disk_bytes"] > 2 * content.MIB
-    # What one call reads is only known afterwards, and btrfs reads up to half a megabyte ahead.
-    assert max(disk.window_rates()) <= (1.5 if is_overloaded() else 1.25) * 2 * content.MIB + content.MIB // 2
+    assert_names_are_paid_for(disk, 2 * content.MIB)
+
+
+def test_an_estimate_pays_for_names_and_inodes(quick_disks, make_filesystem, kind):
+    # The kernel itself would read and write for times of access.
+    filesystem = make_filesystem(kind, "1G", mount_options="noatime")
+    # All names of a directory are read in one call.
+    make_names(filesystem, 200)
+    before = filesystem.read_bytes()
+    with DiskSamples(filesystem.device) as disk:
+        harness.dedupctl("estimate", "--config=none", "--limit-rate=4M", filesystem.mount_point)
+
+    assert filesystem.read_bytes() - before > 2 * content.MIB
+    assert_names_are_paid_for(disk, 4 * content.MIB)
 
 
 class RandomReader:
