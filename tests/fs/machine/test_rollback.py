@@ -360,10 +360,10 @@ def test_a_snapshot_in_the_place_of_its_subvolume_is_looked_at(tree, known, comp
 
 
 @pytest.mark.parametrize("way", ["xfs"], indirect=True)
-def test_a_copy_by_xfs_copy_is_looked_at_again(tree, images, known, compare, filesystem):
+def test_a_copy_by_xfs_copy_is_looked_at_again(tree, images, known, compare, filesystem, tmp_path):
     content.write_twins(tree, 4 * MIB)
     harness.settle(filesystem)
-    images.save_with("saved", "xfs_copy", "-d")
+    images.save_with("saved", "xfs_copy", "-d", "-L", tmp_path / "log")
     known()
 
     images.restore("saved")
