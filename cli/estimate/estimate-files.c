@@ -230,7 +230,7 @@ static bool next_listed(EstimateFiles *files, NamedFile **ret, GError **error)
 	const ListedFile *listed;
 	const char *path;
 
-	while (!*ret && !atomic_load(files->task->stop)) {
+	while (!*ret && estimate_goes_on(files->task)) {
 		g_autoptr(GError) cause = NULL;
 
 		if (!sorter_next(files->sorter, (const void **)&listed, error))

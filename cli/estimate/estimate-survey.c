@@ -357,7 +357,7 @@ static bool look_at_pieces(EstimateSurvey *survey, GError **error)
 	g_autoptr(FilePieces) pieces = file_pieces_open(survey->file, false, &unmapped);
 	const FilePiece *piece;
 
-	while (pieces && !atomic_load(survey->task->stop)) {
+	while (pieces && estimate_goes_on(survey->task)) {
 		if (!file_pieces_next(pieces, &piece, &unmapped) || !piece)
 			break;
 		if (!look_at_piece(survey, piece, error))

@@ -18,7 +18,10 @@ typedef struct ProvisionedFiles ProvisionedFiles;
 ProvisionedFiles *provisioned_files_new(const Pass *pass);
 void provisioned_files_free(ProvisionedFiles *files);
 
-/* Whether the file of @place looks provisioned; true also if this cannot be found out any more. */
+/*
+ * Whether the file of @place looks provisioned; true also if this cannot be found out any more, or if the pass is to
+ * stop.
+ */
 bool provisioned_files_has(ProvisionedFiles *files, const ExtentRef *place, bool *ret,
 			   GError **error) G_GNUC_WARN_UNUSED_RESULT;
 

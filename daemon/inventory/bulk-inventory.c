@@ -530,6 +530,7 @@ static void forget_counts(Bulk *bulk)
 
 	memset(&result->files, 0, sizeof(result->files));
 	skip_ledger_clear(&result->skips);
+	atomic_store(&bulk->pass->progress->files, 0);
 	file_merge_restart(bulk->merge);
 }
 
