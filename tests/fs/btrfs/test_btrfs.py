@@ -218,6 +218,7 @@ def test_a_snapshot_being_deleted_and_a_balance_do_no_harm(tree, dedupd):
     assert done.freed_bytes == 0
 
 
+@pytest.mark.alone
 def test_leaves_that_a_pass_rewrote_are_looked_through_once(tree, filesystem, dedupd):
     # Enough of them that looking through them again and again would be seen.
     twin = noise(0, 8 * KIB)
@@ -228,7 +229,7 @@ def test_leaves_that_a_pass_rewrote_are_looked_through_once(tree, filesystem, de
     assert first.shared["runs"] > 0, first.filesystem
     dedupd.run(find="checksums")
 
-    filesystem.forget_data()
+    filesystem.drop_caches()
     third = dedupd.run(find="checksums")
 
     assert third.filesystem["found"]["by"] == "checksums"

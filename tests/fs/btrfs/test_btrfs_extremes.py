@@ -171,12 +171,12 @@ def test_many_snapshots_of_a_small_subvolume(tree, filesystem, dedupd):
     for number in range(20):
         write(tree / f"sub/{number}", noise(number, 16 * BLOCK))
     harness.settle(filesystem)
-    filesystem.forget_data()
+    filesystem.drop_caches()
     alone = run_bounded(dedupd, dry_run=True)
     for number in range(SNAPSHOTS):
         snapshot(tree / "sub", tree / f"snapshot-{number}")
     harness.settle(filesystem)
-    filesystem.forget_data()
+    filesystem.drop_caches()
 
     beside = run_bounded(dedupd, dry_run=True, state_dir=dedupd.state_directory / "other")
 

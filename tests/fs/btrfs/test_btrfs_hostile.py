@@ -85,12 +85,13 @@ LIMITS = {
 }
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("limit", LIMITS)
 def test_many_names_in_a_deep_directory(deep, filesystem, dedupd, limit):
     names, options = LIMITS[limit]
     paths = [deep / name for name in names]
     harness.settle(filesystem)
-    filesystem.forget_data()
+    filesystem.drop_caches()
 
     seconds, stopped = stop_within(dedupd, 0.3, *paths, **options)
     assert seconds < STOP_SECONDS

@@ -185,3 +185,19 @@ def test_heads_are_read_by_one_where_a_disk_rotates(tree, dedupd, rotating):
     assert run.read["finding_bytes"] == 600 * 4 * KIB
     readers = {read.task for read in by_pass.reads if read.thread == "heads"}
     assert len(readers) == 1 if rotating == "yes" else 1 < len(readers) <= 8
+
+
+@pytest.mark.alone
+def test_with_nothing_to_do_a_pass_reads_what_a_walk_reads(tree, filesystem, kind, dedupd):
+    for number in range(6000):
+        content.write(tree / str(number), content.noise(number, 8 * KIB))
+    harness.settle(filesystem)
+    find = harness.FIND[kind]
+    assert dedupd.run(find=find).status == 0
+    allowed = harness.metadata_bytes(filesystem, tree) + harness.METADATA_MARGIN_BYTES
+    filesystem.drop_caches()
+
+    run = dedupd.run(find=find)
+
+    assert run.read["finding_bytes"] == 0
+    assert 0 < run.device_bytes <= allowed

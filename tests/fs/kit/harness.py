@@ -336,6 +336,7 @@ def assert_unchanged(before, tree):
 def assert_converged(dedupd, tree, paths=(), status=0, may_note=False, **options):
     """A pass over an unchanged tree shares, reads and writes nothing; returns its Run.
 
+    What it reads of names, inodes and extents is mostly in memory, so it is not measured here.
     With @may_note it may write down how far it looked: on btrfs it does where what the pass before
     shared left it megabytes of leaves to look through.
     """

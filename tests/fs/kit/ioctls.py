@@ -59,15 +59,6 @@ EXTENT_BYTES = struct.calcsize(EXTENT_FORMAT)
 U64_MAX = (1 << 64) - 1
 
 
-def forget_data(path):
-    """Have no clean pages of a regular file in memory."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NOATIME)
-    try:
-        os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
-    finally:
-        os.close(descriptor)
-
-
 class TreeItem(NamedTuple):
     """An item of one of btrfs's trees."""
     objectid: int

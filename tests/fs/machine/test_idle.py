@@ -95,6 +95,7 @@ def make_service(program):
         one.close()
 
 
+@pytest.mark.alone
 def test_an_idle_service_asks_nothing_of_any_disk(watched, make_service):
     trees = [filesystem.mount_point for filesystem in watched]
     service = make_service(pathlib.Path(trees[0], "own"))
@@ -104,7 +105,7 @@ def test_an_idle_service_asks_nothing_of_any_disk(watched, make_service):
         assert service.wait_for_passes(tree, 1)["last_freed_bytes"] == 8 * MIB
     for filesystem in watched:
         be_quiet(filesystem)
-        filesystem.forget_data()
+        filesystem.drop_caches()
     # What is read to answer this is read again.
     assert service.shows(trees[0])["state"] == "waiting"
     before = [changes(filesystem) for filesystem in watched]
