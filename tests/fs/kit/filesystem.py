@@ -18,12 +18,12 @@ import errno
 import os
 import re
 import shutil
+import stat
 import subprocess
 import tempfile
 import time
 
 import ioctls
-import oracle
 import parent_pointers
 
 SYSTEM_PATH = "/usr/local/sbin:/usr/sbin:/sbin:/usr/local/bin:/usr/bin:/bin"
@@ -240,8 +240,20 @@ class LoopFilesystem:
         Names, inodes and extents stay in memory, as does what others on this machine have there.
         """
         ioctls.sync(self.mount_point)
-        for _, fd in oracle.regular_files(self.mount_point):
-            os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
+        for _, _, names, directory in os.fwalk(self.mount_point):
+            for name in names:
+                with contextlib.suppress(FileNotFoundError):
+                    self._forget_data_of(name, directory)
+
+    @staticmethod
+    def _forget_data_of(name, directory):
+        if not stat.S_ISREG(os.stat(name, dir_fd=directory, follow_symlinks=False).st_mode):
+            return
+        file = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NOATIME, dir_fd=directory)
+        try:
+            os.posix_fadvise(file, 0, 0, os.POSIX_FADV_DONTNEED)
+        finally:
+            os.close(file)
 
     def expect_bad_data(self):
         """Say that data, though no metadata, is damaged on purpose: check() asks for no scrub."""

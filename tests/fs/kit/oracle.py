@@ -71,8 +71,7 @@ def _walk(directory_fd, prefix, root_mount):
                 os.close(fd)
 
 
-def regular_files(tree):
-    """Each regular file of the filesystem below @tree as a Found with a descriptor, open meanwhile."""
+def _regular_files(tree):
     for found in walk(tree):
         if stat.S_ISREG(found.status.st_mode) and not found.is_foreign:
             fd = os.open(found.name, OPEN_FLAGS, dir_fd=found.directory_fd)
@@ -187,7 +186,7 @@ def physical_bytes(tree):
     size on disk as soon as any part of it is in use.
     """
     ranges = set()
-    for _, fd in regular_files(tree):
+    for _, fd in _regular_files(tree):
         for extent in ioctls.extents(fd):
             if extent.is_data:
                 length = extent.length
@@ -200,7 +199,7 @@ def physical_bytes(tree):
 def data_blocks(tree, only_sole=False):
     """Addresses of uncompressed blocks in use; with @only_sole of those FIEMAP calls unshared."""
     unwanted = ioctls.EXTENT_ENCODED | (ioctls.EXTENT_SHARED if only_sole else 0)
-    return {address for _, fd in regular_files(tree) for extent in ioctls.extents(fd)
+    return {address for _, fd in _regular_files(tree) for extent in ioctls.extents(fd)
             if extent.is_data and not extent.flags & unwanted
             for address in range(extent.physical, extent.physical + extent.length, BLOCK_BYTES)}
 
@@ -213,7 +212,7 @@ def layout(tree):
     ignored = ioctls.EXTENT_SHARED | ioctls.FIEMAP_EXTENT_LAST
     return {found.path: [(e.logical, e.physical, e.length, e.flags & ~ignored)
                          for e in ioctls.extents(fd) if e.logical < found.status.st_size]
-            for found, fd in regular_files(tree)}
+            for found, fd in _regular_files(tree)}
 
 
 def file_extents(path):
@@ -264,7 +263,7 @@ def ideal_bytes(tree):
     """What sharing equal blocks of 4 KiB, and making holes of zero blocks, could free at most."""
     contents = set()
     addresses = set()
-    for _, fd in regular_files(tree):
+    for _, fd in _regular_files(tree):
         held = [e for e in ioctls.extents(fd) if e.is_data]
         for extent in held:
             for offset in range(0, extent.length, BLOCK_BYTES):
