@@ -13,6 +13,7 @@ import oracle
 from content import BLOCK, MIB, noise, write, write_twins
 from harness import dedupctl
 
+# More than a small store holds, also when the anchors of those that were shared are gone.
 PAIRS = 160
 PASSES_MAX = 40
 CLONES = 1000
