@@ -206,12 +206,23 @@ class LoopFilesystem:
     def move_to(self, image):
         """Have it lie in another file, which has all that is in its own; returns the path of that."""
         self.unmount()
+        self._flush_device()
         # Its image may be on a filesystem that is gone, so it is not found by that.
         _run("losetup", "--detach", self.device)
         before, self.image = self.image, image
         self.device = self._attach()
         self.mount()
         return before
+
+    def _flush_device(self):
+        """Empty its volatile cache, as a machine does when it is switched off: unmounting btrfs leaves copies there."""
+        # The device may have lost its power.
+        with contextlib.suppress(OSError):
+            device = os.open(self.device, os.O_RDONLY)
+            try:
+                os.fsync(device)
+            finally:
+                os.close(device)
 
     def remount(self, options):
         """Change mount options in place, such as "ro" or ["ro", "noatime"]."""
