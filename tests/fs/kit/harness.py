@@ -346,6 +346,10 @@ def assert_converged(dedupd, tree, paths=(), status=0, may_note=False, **options
     filesystem.forget_data()
 
     run = dedupd.run(*paths, **options)
+    if run.device_bytes > METADATA_MARGIN_BYTES:
+        # A test beside this one may have looked at all block devices.
+        filesystem.forget_data()
+        run = dedupd.run(*paths, **options)
 
     assert run.status == status, run.stderr
     assert run.shared["calls"] == 0, run.filesystem
