@@ -35,7 +35,7 @@ void clone_pairs_free(ClonePairs *pairs);
 bool clone_pairs_add_window(ClonePairs *pairs, DedupeWindow *window, BlockState state,
 			    GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
-/* Blocks of @object were shared in this pass, so it references blocks of others. */
+/* Blocks of @object were shared in this pass, or found shared: it references blocks of others. */
 void clone_pairs_touch(ClonePairs *pairs, uint32_t object);
 bool clone_pairs_is_touched(const ClonePairs *pairs, uint32_t object);
 

@@ -362,6 +362,7 @@ static bool share_window(RunSharer *sharer, OpenObject *source, uint64_t diagona
 
 	if (sharer->pass->filesystem->identity.kind == FS_KIND_BTRFS)
 		window_account_recall_others(sharer->had_others, window);
+	window_account_note_clones(sharer->pass, window);
 	window_account_add_same_place(sharer->pass, window, sharer->settled);
 	if (!window_account_limit(sharer->pass, window, has_clone(sharer) ? &sharer->clone : NULL,
 				  &sharer->costly_bytes, error))

@@ -110,6 +110,24 @@ static void skip_costly(Pass *pass, DedupeWindow *window, uint64_t *costly_bytes
 	pass->result->costly_bytes += cost_bytes;
 }
 
+void window_account_note_clones(const Pass *pass, const DedupeWindow *window)
+{
+	bool is_target = false;
+	bool is_source = false;
+
+	if (!pass->xfs.clones)
+		return;
+
+	for (size_t i = 0; i < window->n; i++) {
+		is_target |= window->target_shared[i];
+		is_source |= window->source && window->source_shared[i];
+	}
+	if (is_target)
+		clone_pairs_touch(pass->xfs.clones, window->target->id);
+	if (is_source)
+		clone_pairs_touch(pass->xfs.clones, window->source->id);
+}
+
 bool window_account_limit(Pass *pass, DedupeWindow *window, const CloneTarget *clone,
 			  uint64_t *costly_bytes, GError **error)
 {

@@ -40,5 +40,11 @@ void window_account_add_shared(Pass *pass, const DedupeWindow *window, size_t fi
 /* In a dry run: count [@first, @end) as if the kernel had shared it. */
 void window_account_add_expected(Pass *pass, const DedupeWindow *window, size_t first, size_t end);
 
+/*
+ * On XFS: note which of the files reference blocks of others.  The store does not know it if a pass was killed after it
+ * shared them, or if another program cloned a file since it was read.
+ */
+void window_account_note_clones(const Pass *pass, const DedupeWindow *window);
+
 /* Count the blocks that are shared already, and add them to @settled. */
 void window_account_add_same_place(Pass *pass, const DedupeWindow *window, BlockSet *settled);

@@ -45,7 +45,7 @@ typedef enum {
 	OBJECT_WHOLE = 1 << 7, /* fingerprinted as a whole only: no anchors */
 	OBJECT_HAS_HEAD = 1 << 8,
 	OBJECT_CHANGES = 1 << 9, /* of the record alone: @changes is not 0 */
-	/* Some of its blocks were shared when it was read, or shared by dedupd. */
+	/* Some of its blocks were shared when it was read or matched, or shared by dedupd. */
 	OBJECT_CLONED = 1 << 10,
 	OBJECT_RELIES = 1 << 11, /* of the record alone: @stand is not 0 */
 	OBJECT_HELD = 1 << 12, /* an extent that snapshots hold until they are deleted (pinned.h) */

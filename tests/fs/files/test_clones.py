@@ -14,6 +14,7 @@ import harness
 import ioctls
 import oracle
 from content import BLOCK, KIB, MIB, cache_pages, noise, write
+from service import wait_until
 
 # A pass may read the data once, this much per byte freed, and the slack.
 READ_FACTOR = 16  # MaxCompare= on disks that do not rotate
@@ -118,15 +119,55 @@ def test_two_files_that_repeat_one_block_group_are_not_compared_over_and_over(tr
 @pytest.mark.parametrize("mine", [1, 2, 5, 10])
 @pytest.mark.parametrize("theirs", [1, 2, 5, 10])
 def test_few_clones_of_either_side_are_no_hindrance(tree, dedupd, mine, theirs):
-    for name, clones in (("mine", mine), ("theirs", theirs)):
-        write(tree / f"{name}-0", noise(1, MIB))
-        for number in range(1, clones):
-            clone_file(tree / f"{name}-0", tree / f"{name}-{number}")
+    make_clones(tree, "mine", mine)
+    make_clones(tree, "theirs", theirs)
 
     run = check_limits(dedupd, tree)
 
     assert run.freed_bytes == MIB
     assert "clones" not in run.skipped
+
+
+def make_clones(tree, name, number):
+    """Files of the same MIB, all in the same place."""
+    write(tree / f"{name}-0", noise(1, MIB))
+    for one in range(1, number):
+        clone_file(tree / f"{name}-0", tree / f"{name}-{one}")
+
+
+def test_a_file_that_others_cloned_since_it_was_read_is_redirected_too(tree, dedupd):
+    write(tree / "mine-0", noise(1, MIB))
+    check_limits(dedupd, tree)
+    for number in range(1, 4):
+        clone_file(tree / "mine-0", tree / f"mine-{number}")
+    make_clones(tree, "theirs", 8)
+
+    run = check_limits(dedupd, tree)
+
+    assert run.freed_bytes == MIB
+
+
+def test_what_a_killed_pass_shared_is_redirected_too(tree, dedupd):
+    for number in range(4):
+        write(tree / f"mine-{number}", noise(1, MIB))
+    write(tree / "one", noise(2, 32 * MIB))
+    write(tree / "two", noise(2, 32 * MIB))
+    harness.settle(dedupd.filesystem)
+    process = dedupd.start(limit_rate="16M")
+    wait_until(lambda: len({oracle.file_extents(tree / f"mine-{number}")[0].physical for number in range(4)}) == 1)
+    assert process.poll() is None
+    process.kill()
+    process.communicate()
+    check_limits(dedupd, tree)
+    # The store knows that these are clones.
+    for number in range(4, 6):
+        write(tree / f"mine-{number}", noise(1, MIB))
+    check_limits(dedupd, tree)
+    make_clones(tree, "theirs", 8)
+
+    run = check_limits(dedupd, tree)
+
+    assert run.freed_bytes == MIB
 
 
 def test_copies_that_were_overwritten_in_places_are_freed(tree, dedupd):
