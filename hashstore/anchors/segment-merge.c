@@ -123,6 +123,7 @@ static bool copy_part(Merge *merge, MergedCursor *cursor, uint64_t *ret_below, b
 	const HashStore *store = merge->store;
 	uint64_t left = PART_MEMORIES * store->memory_bytes / sizeof(Anchor);
 
+	*ret_below = 0;
 	*ret_is_last = false;
 	while (hash_store_may_continue(store)) {
 		const Anchor *anchors;
