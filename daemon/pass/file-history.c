@@ -94,11 +94,21 @@ static bool renew(Witness *witness, void *data, bool *ret, GError **error)
 	return measure(data, witness, &witness->values[0], ret, error);
 }
 
+/*
+ * Whether places of witnesses may have moved: their files were changed and read again, or shared again, perhaps by an
+ * earlier pass that did not end.
+ */
+static bool may_have_moved(const Pass *pass)
+{
+	return pass->result->files.read > 0 || pass->result->shared.already_bytes > 0 ||
+	       witness_sample_count(&pass->shared) > 0;
+}
+
 bool file_history_remember(Pass *pass, Witnesses *witnesses, bool *ret_is_changed, GError **error)
 {
 	g_auto(FileHistory) history = begin(pass);
 
-	*ret_is_changed = witness_sample_count(&pass->shared) > 0;
+	*ret_is_changed = may_have_moved(pass);
 	if (!*ret_is_changed)
 		return true;
 	return witnesses_filter(witnesses, renew, &history, error) &&

@@ -503,6 +503,18 @@ def test_a_btrfs_where_all_that_changed_changes_again_is_not_taken_for_another(t
     assert run.shared["calls"] == 0
 
 
+def test_a_shared_file_that_was_changed_since_is_no_rollback(tree, known, is_continued):
+    content.write_twins(tree, MIB)
+    known()
+    for name in ("one", "two"):
+        with open(tree / name, "r+b") as file:
+            file.write(content.noise(name, 64 << 10))
+    known()
+
+    run = is_continued(0)
+    assert run.shared["calls"] == run.read["finding_bytes"] == run.read["compare_bytes"] == 0
+
+
 @pytest.mark.parametrize("way", ["checksums"], indirect=True)
 def test_a_store_on_the_btrfs_itself_is_not_taken_for_another_past(tree, known, dedupd, is_continued):
     dedupd.state_directory = tree / "state"
