@@ -28,3 +28,18 @@ SkipReason dedupe_failure_reason(DedupeOutcome outcome)
 
 	return SKIP_BUSY;
 }
+
+GiveUp dedupe_failure_give_up(DedupeOutcome outcome)
+{
+	switch (outcome) {
+	case DEDUPE_DIFFERS:
+		return GIVE_UP_AND_FORGET;
+	case DEDUPE_BUSY:
+	case DEDUPE_NO_SPACE:
+	case DEDUPE_READ_ONLY:
+	case DEDUPE_FAILED:
+		return GIVE_UP_FOR_NOW;
+	default:
+		return GIVE_UP_FOR_GOOD;
+	}
+}

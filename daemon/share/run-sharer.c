@@ -123,22 +123,6 @@ void run_sharer_close(RunSharer *sharer)
 	replace_target_take(sharer, NULL);
 }
 
-/* An error that holds for as long as the target does not change is for good. */
-static GiveUp how_of(DedupeOutcome outcome)
-{
-	switch (outcome) {
-	case DEDUPE_DIFFERS:
-		return GIVE_UP_AND_FORGET;
-	case DEDUPE_BUSY:
-	case DEDUPE_NO_SPACE:
-	case DEDUPE_READ_ONLY:
-	case DEDUPE_FAILED:
-		return GIVE_UP_FOR_NOW;
-	default:
-		return GIVE_UP_FOR_GOOD;
-	}
-}
-
 static void postpone(RunSharer *sharer)
 {
 	postponed_add(sharer->pass->postponed, sharer->pass->store, sharer->target->id);
@@ -181,7 +165,7 @@ static bool handle_refusal(RunSharer *sharer, const DedupeTarget *asked, uint64_
 		return refuse_run(sharer, SKIP_UNSUPPORTED, length, error);
 
 	return open_object_give_up(sharer->pass, sharer->opener, sharer->target, reason, length,
-				   how_of(asked->outcome), error);
+				   dedupe_failure_give_up(asked->outcome), error);
 }
 
 static bool may_go_on(const RunSharer *sharer, const OpenObject *source)
@@ -236,6 +220,32 @@ static void settle(RunSharer *sharer, size_t first, size_t end)
 	if (window->source == window->target)
 		block_set_add(sharer->had_others, window->first + first - window->diagonal,
 			      window->first + end - window->diagonal);
+}
+
+/* Settle the blocks of [@first, @end) that are shared by now, and leave the others to the next pass. */
+static bool settle_shared(RunSharer *sharer, size_t first, size_t end, GError **error)
+{
+	const DedupeWindow *window = sharer->window;
+	uint64_t left_blocks = 0;
+	size_t next;
+
+	for (size_t i = first; i < end; i = next) {
+		bool is_shared = dedupe_window_is_shared(window, i);
+
+		for (next = i + 1; next < end; next++)
+			if (dedupe_window_is_shared(window, next) != is_shared)
+				break;
+		if (is_shared)
+			settle(sharer, i, next);
+		else
+			left_blocks += next - i;
+	}
+	if (left_blocks == 0 || atomic_load(sharer->pass->stop))
+		return true;
+
+	postpone(sharer);
+	return object_skips_add(sharer->pass, sharer->opener, sharer->target->id, SKIP_BUSY,
+				left_blocks * window->block_bytes, error);
 }
 
 /* Whether CloneSharer has the blocks shared; it counts what they free. */
@@ -295,9 +305,8 @@ static bool share_equal(RunSharer *sharer, GError **error)
 		if (!dedupe_window_is_long_enough(window, first, end, sharer->min_blocks))
 			continue;
 		window_account_add_shared(sharer->pass, window, first, end);
-		if (sharer->is_refused)
-			continue;
-		settle(sharer, first, end);
+		if (!sharer->is_refused && !settle_shared(sharer, first, end, error))
+			return false;
 	}
 
 	return true;

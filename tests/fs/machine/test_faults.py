@@ -49,6 +49,23 @@ def test_no_change_of_several_rows_is_kept_in_half(injected):
 
 
 @pytest.mark.parametrize("kind", ["xfs"])
+def test_what_was_shared_in_part_is_shared_by_the_next_pass(tree, dedupd, failing_calls):
+    content.write_twins(tree, MIB, seed=1)
+    content.write(tree / "third", content.noise(1, MIB))
+    content.clone(tree / "third", tree / "clone")
+    harness.settle(dedupd.filesystem)
+    dedupd.feigned = {"LD_PRELOAD": failing_calls, "FAIL_DEDUPE_HALF": "1"}
+    run = dedupd.run()
+    dedupd.feigned = {}
+    assert 0 < run.freed_bytes < 2 * MIB
+    assert "busy" in run.skipped
+
+    done = harness.check_pass(dedupd, tree)
+
+    assert run.freed_bytes + done.freed_bytes == 2 * MIB
+
+
+@pytest.mark.parametrize("kind", ["xfs"])
 @pytest.mark.parametrize("call", ["eventfd", "pthread_create"])
 def test_a_pass_that_cannot_start_says_so_in_its_report(injected, call):
     fault = injected.inject(call, 1)

@@ -7,6 +7,8 @@
  * the kernel, those of the program to SQLite, allocations by the library that asks for them, or one function.
  * FAIL_AT=N: the call of this number fails, from 1; 0: none.
  * FAIL_ROUND=N: which of the errors that the call can have.
+ * FAIL_DEDUPE_HALF=1: each FIDEDUPERANGE shares half of its range, in whole blocks of 4 KiB, and says that all is the
+ * same.  XFS does so if it fails after the first extents.
  * FAIL_LOG=PATH: a file of LOG_BYTES.  It receives the number of calls, and the call that failed.
  *
  * The wrapper of a function has six arguments of a register each, as all of them arrive.  It takes the name of
@@ -192,24 +194,20 @@ static long say_failure(Saying saying, int error)
 	return saying == SAYS_NULL ? 0 : -1;
 }
 
-/* Half of the range is shared, in whole blocks of 4 KiB: with FAILING_CALLS_HALF, as no known kernel does. */
-static long dedupe_half(Function real, long fd, long request, struct file_dedupe_range *range)
+static long dedupe(Function real, long fd, struct file_dedupe_range *range)
 {
 	uint64_t length = range->src_length;
 	long result;
 
-	range->src_length = length / 2 / 4096 * 4096;
-	result = real(fd, request, (long)range, 0, 0, 0);
+	if (getenv("FAIL_DEDUPE_HALF") && length > 4096)
+		range->src_length = length / 2 / 4096 * 4096;
+	result = real(fd, FIDEDUPERANGE, (long)range, 0, 0, 0);
 	range->src_length = length;
 	return result;
 }
 
-static long fail_dedupe(Function real, long fd, long request, struct file_dedupe_range *range,
-			int error)
+static long fail_targets(struct file_dedupe_range *range)
 {
-	if (error == SHORT && range->src_length > 4096 && getenv("FAILING_CALLS_HALF"))
-		return dedupe_half(real, fd, request, range);
-
 	for (unsigned i = 0; i < range->dest_count; i++)
 		range->info[i].status = -EIO;
 	return 0;
@@ -219,18 +217,22 @@ static long call(Function *real, const char *name, const Manner *manner, const v
 		 long b, long c, long d, long e, long f)
 {
 	bool fails = (counts("kernel") || counts(name)) && !lies_in(&urcu, caller) && must_fail();
+	bool is_ioctl = strcmp(name, "ioctl") == 0;
+	bool is_dedupe = is_ioctl && b == (long)FIDEDUPERANGE;
 	int error = fails ? choose_error(manner) : 0;
 
 	if (!*real)
 		*real = find_real(name);
+	if (!fails && is_dedupe)
+		return dedupe(*real, a, (struct file_dedupe_range *)c);
 	if (!fails)
 		return (*real)(a, b, c, d, e, f);
 
-	if (strcmp(name, "ioctl") == 0 && b != (long)FIDEDUPERANGE && error < 0)
+	if (is_ioctl && !is_dedupe && error < 0)
 		error = EIO;
 	note_failure(name, b, error);
-	if (error == TARGET || (error == SHORT && strcmp(name, "ioctl") == 0))
-		return fail_dedupe(*real, a, b, (struct file_dedupe_range *)c, error);
+	if (error == TARGET)
+		return fail_targets((struct file_dedupe_range *)c);
 	if (error == SHORT)
 		return (*real)(a, b, (c + 1) / 2, d, e, f);
 	if (manner->saying == SAYS_CLOSED)
@@ -244,7 +246,7 @@ static const Manner writing = { SAYS_MINUS_ONE, { EIO, ENOSPC, EINTR, SHORT, EDQ
 static const Manner asking = { SAYS_MINUS_ONE, { EIO, ENOMEM, EINTR } };
 static const Manner flushing = { SAYS_MINUS_ONE, { EIO, ENOSPC, EINTR } };
 static const Manner mapping = { SAYS_MINUS_ONE, { ENOMEM, EAGAIN } };
-static const Manner controlling = { SAYS_MINUS_ONE, { EIO, ENOMEM, EINTR, EAGAIN, SHORT, TARGET } };
+static const Manner controlling = { SAYS_MINUS_ONE, { EIO, ENOMEM, EINTR, EAGAIN, TARGET } };
 static const Manner making = { SAYS_MINUS_ONE, { EIO, ENOSPC, ENOMEM, EMFILE } };
 static const Manner locking = { SAYS_MINUS_ONE, { EINTR, ENOLCK, EIO } };
 static const Manner closing = { SAYS_CLOSED, { EIO, EINTR, ENOSPC } };
