@@ -6,6 +6,8 @@
 #include "kernel-ioctl/call/fd.h"
 #include "kernel-ioctl/file/extent-map.h"
 
+#include <string.h>
+
 typedef struct {
 	Pass *pass;
 	FileOpener *opener;
@@ -26,43 +28,47 @@ static FileHistory begin(Pass *pass)
 			      extent_map_new() };
 }
 
-/* Open the file of a witness, if it still has its stamp; else *ret_fd is -1. */
-static bool open_known(const FileHistory *history, const Witness *witness, Fd *ret_fd,
-		       GError **error)
-{
-	const Object *known;
+typedef enum {
+	PLACE_FOUND,
+	PLACE_UNKNOWN, /* for now: the file cannot be opened, or was changed since it was read */
+	PLACE_GONE,
+} PlaceState;
 
-	*ret_fd = -1;
-	if (!hash_store_find_at(history->pass->store, witness->subvolume, witness->inode, &known,
-				error))
-		return false;
-	if (known && known->state == OBJECT_DONE)
-		*ret_fd = file_opener_open_unchanged(history->opener, known);
-	return true;
-}
-
-/* The present address of the place; *ret_found is false if there is none. */
-static bool measure(const FileHistory *history, const Witness *witness, uint64_t *ret_physical,
-		    bool *ret_found, GError **error)
+/* Find the present address of the place, and the change time of the file as the store knows it: *ret_values. */
+static bool measure(const FileHistory *history, const Witness *witness, uint64_t *ret_values,
+		    PlaceState *ret, GError **error)
 {
 	const unsigned without = EXTENT_INLINE | EXTENT_DELALLOC | EXTENT_UNKNOWN;
 	g_autoptr(GError) ignored = NULL;
 	const MappedExtent *extent;
+	const Object *known;
 	g_auto(Fd) fd = -1;
 
-	*ret_found = false;
-	if (!open_known(history, witness, &fd, error))
+	if (!hash_store_find_at(history->pass->store, witness->subvolume, witness->inode, &known,
+				error))
 		return false;
+	*ret = known ? PLACE_UNKNOWN : PLACE_GONE;
+	if (!known || known->state != OBJECT_DONE)
+		return true;
+	ret_values[1] = (uint64_t)known->ctime_nsec;
+	fd = file_opener_open_unchanged(history->opener, known);
 	if (fd < 0)
 		return true;
 
+	*ret = PLACE_GONE;
 	extent_map_start(history->extents, fd, witness->offset, 1, false);
 	if (!extent_map_next(history->extents, &extent, &ignored) || !extent ||
 	    extent->flags & without)
 		return true;
-	*ret_physical = extent->physical;
-	*ret_found = true;
+	ret_values[0] = extent->physical;
+	*ret = PLACE_FOUND;
 	return true;
+}
+
+/* Whether the witness tells of the file as the store knows it.  Earlier versions of dedupd did not note the time. */
+static bool is_of_version(const Witness *witness, uint64_t ctime_nsec)
+{
+	return witness->values[1] == 0 || witness->values[1] == ctime_nsec;
 }
 
 bool file_history_check(Pass *pass, const Witnesses *witnesses, bool *ret_is_continued,
@@ -74,24 +80,47 @@ bool file_history_check(Pass *pass, const Witnesses *witnesses, bool *ret_is_con
 	*ret_is_continued = witnesses_count(witnesses) == 0;
 	for (size_t i = 0; i < witnesses_count(witnesses); i++) {
 		const Witness *one = witnesses_at(witnesses, i);
-		uint64_t physical;
-		bool found;
+		uint64_t now[2] = { 0 };
+		PlaceState place;
 
-		if (!measure(&history, one, &physical, &found, error))
+		if (!measure(&history, one, now, &place, error))
 			return false;
-		if (found && physical != one->values[0])
+		if (place != PLACE_FOUND || !is_of_version(one, now[1]))
+			continue;
+		if (now[0] != one->values[0])
 			return true;
-		n_agreeing += found;
+		n_agreeing++;
 	}
 
 	*ret_is_continued |= n_agreeing > 0;
 	return true;
 }
 
-/* Measure the place anew, as it may have been shared again. */
+/* Measure the place anew, as it may have been shared again.  What cannot be measured now may tell later. */
 static bool renew(Witness *witness, void *data, bool *ret, GError **error)
 {
-	return measure(data, witness, &witness->values[0], ret, error);
+	uint64_t values[2];
+	PlaceState place;
+
+	if (!measure(data, witness, values, &place, error))
+		return false;
+
+	*ret = place != PLACE_GONE;
+	if (place == PLACE_FOUND)
+		memcpy(witness->values, values, sizeof(values));
+	return true;
+}
+
+/* A sampled place is added if it can be measured. */
+static bool measure_sampled(Witness *witness, void *data, bool *ret, GError **error)
+{
+	PlaceState place;
+
+	if (!measure(data, witness, witness->values, &place, error))
+		return false;
+
+	*ret = place == PLACE_FOUND;
+	return true;
 }
 
 /*
@@ -112,5 +141,5 @@ bool file_history_remember(Pass *pass, Witnesses *witnesses, bool *ret_is_change
 	if (!*ret_is_changed)
 		return true;
 	return witnesses_filter(witnesses, renew, &history, error) &&
-	       witnesses_add_sample(witnesses, &pass->shared, renew, &history, error);
+	       witnesses_add_sample(witnesses, &pass->shared, measure_sampled, &history, error);
 }

@@ -136,6 +136,14 @@ def learn(dedupd, kind):
 
 
 @pytest.fixture
+def failing_calls():
+    """The library that has calls of a pass fail."""
+    if "FAILING_CALLS" not in os.environ:
+        pytest.skip("FAILING_CALLS does not name the library that has calls fail")
+    return os.environ["FAILING_CALLS"]
+
+
+@pytest.fixture
 def users_dedupd(make_dedupd, filesystem, program, tmp_path):
     """dedupd with a state directory of harness.USER, all on the way to it open to them."""
     dedupd = make_dedupd(filesystem)

@@ -18,13 +18,6 @@ SAMPLES = int(os.environ.get("DEDUPD_FAULT_SAMPLES", "30"))
 
 
 @pytest.fixture
-def failing_calls():
-    if "FAILING_CALLS" not in os.environ:
-        pytest.skip("FAILING_CALLS does not name the library that has calls fail")
-    return os.environ["FAILING_CALLS"]
-
-
-@pytest.fixture
 def injected(failing_calls, dedupd, kind):
     return faults.Faults(dedupd, failing_calls, FIND[kind])
 

@@ -503,16 +503,55 @@ def test_a_btrfs_where_all_that_changed_changes_again_is_not_taken_for_another(t
     assert run.shared["calls"] == 0
 
 
-def test_a_shared_file_that_was_changed_since_is_no_rollback(tree, known, is_continued):
-    content.write_twins(tree, MIB)
-    known()
+def overwrite(tree):
+    """Give each of the twins content of its own."""
     for name in ("one", "two"):
         with open(tree / name, "r+b") as file:
             file.write(content.noise(name, 64 << 10))
+
+
+def test_a_shared_file_that_was_changed_since_is_no_rollback(tree, known, is_continued):
+    content.write_twins(tree, MIB)
+    known()
+    overwrite(tree)
     known()
 
     run = is_continued(0)
     assert run.shared["calls"] == run.read["finding_bytes"] == run.read["compare_bytes"] == 0
+
+
+@pytest.mark.parametrize("way", ["btrfs-read", "xfs"], indirect=True)
+def test_a_shared_file_that_a_failed_pass_read_again_is_no_rollback(tree, known, dedupd, find, filesystem,
+                                                                    failing_calls, is_continued):
+    content.write_twins(tree, MIB)
+    content.write_twins(tree, MIB, seed=2, names=("same", "as-ever"))
+    known()
+    overwrite(tree)
+    content.write_twins(tree, MIB, seed=3, names=("new", "copy"))
+    harness.settle(filesystem)
+    # It has shared the new files, and flushes them before it settles.
+    dedupd.feigned = {"LD_PRELOAD": failing_calls, "FAIL_SET": "syncfs", "FAIL_AT": "2"}
+    run = dedupd.run(find=find)
+    dedupd.feigned = {}
+    assert run.status == 1 and run.shared["runs"] > 0, run.stderr
+
+    is_continued(0)
+
+
+@pytest.mark.parametrize("way", ["btrfs-read", "xfs"], indirect=True)
+def test_a_rollback_is_noticed_by_files_that_were_young(tree, known, compare, images, filesystem):
+    """A pass reads another file meanwhile, and leaves these alone."""
+    content.write_twins(tree, MIB)
+    harness.settle(filesystem)
+    images.save("before")
+    known()
+    content.write(tree / "other", content.noise(3, MIB))
+    os.utime(tree / "other", (0, 0))
+    overwrite(tree)
+    assert known(min_age="1h").files["read"] == 1
+    images.restore("before")
+
+    compare(MIB)
 
 
 @pytest.mark.parametrize("way", ["checksums"], indirect=True)
