@@ -14,7 +14,6 @@ import harness
 import ioctls
 import oracle
 from content import BLOCK, KIB, MIB, cache_pages, noise, write
-from service import wait_until
 
 # A pass may read the data once, this much per byte freed, and the slack.
 READ_FACTOR = 16  # MaxCompare= on disks that do not rotate
@@ -147,17 +146,15 @@ def test_a_file_that_others_cloned_since_it_was_read_is_redirected_too(tree, ded
     assert run.freed_bytes == MIB
 
 
-def test_what_a_killed_pass_shared_is_redirected_too(tree, dedupd):
+def test_what_a_failed_pass_shared_is_redirected_too(tree, dedupd, failing_calls):
     for number in range(4):
         write(tree / f"mine-{number}", noise(1, MIB))
-    write(tree / "one", noise(2, 32 * MIB))
-    write(tree / "two", noise(2, 32 * MIB))
     harness.settle(dedupd.filesystem)
-    process = dedupd.start(limit_rate="16M")
-    wait_until(lambda: len({oracle.file_extents(tree / f"mine-{number}")[0].physical for number in range(4)}) == 1)
-    assert process.poll() is None
-    process.kill()
-    process.communicate()
+    # It flushes what it shared before it settles.
+    dedupd.feigned = {"LD_PRELOAD": failing_calls, "FAIL_SET": "syncfs", "FAIL_AT": "2"}
+    failed = dedupd.run()
+    dedupd.feigned = {}
+    assert failed.status == 1 and failed.freed_bytes == 3 * MIB, failed.stderr
     check_limits(dedupd, tree)
     # The store knows that these are clones.
     for number in range(4, 6):

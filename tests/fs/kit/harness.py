@@ -345,17 +345,18 @@ def assert_converged(dedupd, tree, paths=(), status=0, may_note=False, **options
     store = dedupd.store_contents()
     filesystem.forget_data()
 
-    run = dedupd.run(*paths, **options)
-    if run.device_bytes > METADATA_MARGIN_BYTES:
+    runs = [dedupd.run(*paths, **options)]
+    if runs[0].device_bytes > METADATA_MARGIN_BYTES:
         # A test beside this one may have looked at all block devices.
         filesystem.forget_data()
-        run = dedupd.run(*paths, **options)
+        runs.append(dedupd.run(*paths, **options))
 
-    assert run.status == status, run.stderr
-    assert run.shared["calls"] == 0, run.filesystem
-    assert run.shared["bytes"] == 0, run.filesystem
-    assert run.freed_bytes == 0, run.filesystem
-    assert run.read["finding_bytes"] == 0 and run.read["compare_bytes"] == 0, run.filesystem
+    for run in runs:
+        assert run.status == status, run.stderr
+        assert run.shared["calls"] == 0, run.filesystem
+        assert run.shared["bytes"] == 0, run.filesystem
+        assert run.freed_bytes == 0, run.filesystem
+        assert run.read["finding_bytes"] == 0 and run.read["compare_bytes"] == 0, run.filesystem
     assert run.device_bytes <= METADATA_MARGIN_BYTES, "the second pass read data"
     assert may_note or dedupd.store_contents() == store, "the second pass wrote to its store"
     assert oracle.layout(tree) == layout
