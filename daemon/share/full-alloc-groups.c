@@ -104,10 +104,9 @@ static bool read_owner(const DedupeWindow *window, Owner *ret)
 static bool add_group(FullAllocGroups *groups, DedupeWindow *window, size_t first, size_t end,
 		      uint32_t project)
 {
-	g_autoptr(GError) unmapped = NULL;
 	FullGroup *group;
 
-	if (!window->source || !dedupe_window_map_again(window, &unmapped))
+	if (!window->source)
 		return false;
 
 	while (first < end && dedupe_window_is_shared(window, first))
@@ -125,10 +124,12 @@ static bool add_group(FullAllocGroups *groups, DedupeWindow *window, size_t firs
 bool full_alloc_groups_add(FullAllocGroups *groups, DedupeWindow *window, size_t first, size_t end,
 			   int error)
 {
+	g_autoptr(GError) unmapped = NULL;
 	Owner owner;
 
+	/* What was shared before the error counts. */
 	if (groups->group_bytes == 0 || (error != ENOSPC && error != EDQUOT) ||
-	    !read_owner(window, &owner))
+	    !read_owner(window, &owner) || !dedupe_window_map_again(window, &unmapped))
 		return false;
 	if (error == ENOSPC)
 		return add_group(groups, window, first, end, owner.project);

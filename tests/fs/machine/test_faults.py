@@ -10,7 +10,8 @@ import pytest
 import content
 import faults
 import harness
-from content import MIB
+import oracle
+from content import KIB, MIB
 from harness import FIND
 
 # tests/bench/faults has all calls fail, one after the other.
@@ -56,6 +57,23 @@ def test_what_was_shared_in_part_is_shared_by_the_next_pass(tree, dedupd, failin
     done = harness.check_pass(dedupd, tree)
 
     assert run.freed_bytes + done.freed_bytes == 2 * MIB
+
+
+@pytest.mark.parametrize("kind", ["xfs"])
+def test_what_was_shared_before_a_quota_was_used_up_counts(tree, dedupd, failing_calls):
+    begin, end = content.noise(1, 64 * KIB), content.noise(2, 64 * KIB)
+    for name in ("one", "two"):
+        content.write(tree / name, begin + content.noise(name, 64 * KIB) + end)
+    harness.settle(dedupd.filesystem)
+    used = oracle.physical_bytes(tree)
+    # The first block of a file is a call of its own.
+    dedupd.feigned = {"LD_PRELOAD": failing_calls, "FAIL_DEDUPE_QUOTA": "3"}
+    run = dedupd.run()
+    dedupd.feigned = {}
+
+    assert "no-space" in run.skipped, run.skipped
+    assert run.freed_bytes == used - oracle.physical_bytes(tree) == 64 * KIB
+    assert harness.check_pass(dedupd, tree).freed_bytes == 64 * KIB
 
 
 @pytest.mark.parametrize("kind", ["xfs"])

@@ -9,6 +9,7 @@
  * FAIL_ROUND=N: which of the errors that the call can have.
  * FAIL_DEDUPE_HALF=1: each FIDEDUPERANGE shares half of its range, in whole blocks of 4 KiB, and says that all is the
  * same.  XFS does so if it fails after the first extents.
+ * FAIL_DEDUPE_QUOTA=N: the FIDEDUPERANGE of this number, from 1, answers EDQUOT for its targets.
  * FAIL_LOG=PATH: a file of LOG_BYTES.  It receives the number of calls, and the call that failed.
  *
  * The wrapper of a function has six arguments of a register each, as all of them arrive.  It takes the name of
@@ -194,23 +195,27 @@ static long say_failure(Saying saying, int error)
 	return saying == SAYS_NULL ? 0 : -1;
 }
 
+static long fail_targets(struct file_dedupe_range *range, int error)
+{
+	for (unsigned i = 0; i < range->dest_count; i++)
+		range->info[i].status = -error;
+	return 0;
+}
+
 static long dedupe(Function real, long fd, struct file_dedupe_range *range)
 {
+	static _Atomic int n_dedupes;
+	const char *quota = getenv("FAIL_DEDUPE_QUOTA");
 	uint64_t length = range->src_length;
 	long result;
 
+	if (quota && atomic_fetch_add(&n_dedupes, 1) + 1 == atoi(quota))
+		return fail_targets(range, EDQUOT);
 	if (getenv("FAIL_DEDUPE_HALF") && length > 4096)
 		range->src_length = length / 2 / 4096 * 4096;
 	result = real(fd, FIDEDUPERANGE, (long)range, 0, 0, 0);
 	range->src_length = length;
 	return result;
-}
-
-static long fail_targets(struct file_dedupe_range *range)
-{
-	for (unsigned i = 0; i < range->dest_count; i++)
-		range->info[i].status = -EIO;
-	return 0;
 }
 
 static long call(Function *real, const char *name, const Manner *manner, const void *caller, long a,
@@ -232,7 +237,7 @@ static long call(Function *real, const char *name, const Manner *manner, const v
 		error = EIO;
 	note_failure(name, b, error);
 	if (error == TARGET)
-		return fail_targets((struct file_dedupe_range *)c);
+		return fail_targets((struct file_dedupe_range *)c, EIO);
 	if (error == SHORT)
 		return (*real)(a, b, (c + 1) / 2, d, e, f);
 	if (manner->saying == SAYS_CLOSED)
