@@ -31,7 +31,7 @@ static FileHistory begin(Pass *pass)
 typedef enum {
 	PLACE_FOUND,
 	PLACE_UNKNOWN, /* for now: the file cannot be opened, or was changed since it was read */
-	PLACE_GONE,
+	PLACE_GONE,    /* the store has no such file, or the place has no address */
 } PlaceState;
 
 /* Find the present address of the place, and the change time of the file as the store knows it: *ret_values. */

@@ -7,8 +7,9 @@
  * FileHistory - whether files are still shared as passes left them: see FsHistory.
  *
  * A witness is a place that was shared onto, with its address afterwards, and the change time of its file.  It tells
- * nothing after the file was changed and read again.  Sharing leaves the stamp of a file as it is.  So a file with its stamp at another address was set back, or moved by another program (xfs_fsr, a balance).
- * In the latter case, matching again finds nothing to share, and does no harm.
+ * nothing after the file was changed and read again.  Sharing leaves the stamp of a file as it is.  So a file with its
+ * stamp at another address was set back, or moved by another program (xfs_fsr, a balance).  In the latter case,
+ * matching again finds nothing to share, and does no harm.
  *
  * Thread: the filesystem's worker.
  */

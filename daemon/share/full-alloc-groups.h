@@ -26,7 +26,8 @@ void full_alloc_groups_free(FullAllocGroups *groups);
 
 /*
  * The kernel refused to share all of the window's blocks [@first, @end) with @error, ENOSPC or EDQUOT: note the
- * group or the owner.  False: it is another error, or the cause cannot be found out.
+ * group or the owner.  The window is mapped again, so that it shows what was shared before.  False: it is another
+ * error, or the cause cannot be found out.
  */
 bool full_alloc_groups_add(FullAllocGroups *groups, DedupeWindow *window, size_t first, size_t end,
 			   int error);

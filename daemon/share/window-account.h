@@ -41,8 +41,8 @@ void window_account_add_shared(Pass *pass, const DedupeWindow *window, size_t fi
 void window_account_add_expected(Pass *pass, const DedupeWindow *window, size_t first, size_t end);
 
 /*
- * On XFS: note which of the files reference blocks of others.  The store does not know it if a pass was killed after it
- * shared them, or if another program cloned a file since it was read.
+ * On XFS: note which of the files reference blocks of others.  The store does not know it if a pass did not end after
+ * it shared them, or if another program cloned a file since it was read.
  */
 void window_account_note_clones(const Pass *pass, const DedupeWindow *window);
 

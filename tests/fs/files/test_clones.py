@@ -34,6 +34,13 @@ def clone_file(source, path):
     return path
 
 
+def make_clones(tree, name, number):
+    """Files of the same MIB, all in the same place."""
+    write(tree / f"{name}-0", noise(1, MIB))
+    for one in range(1, number):
+        clone_file(tree / f"{name}-0", tree / f"{name}-{one}")
+
+
 def repeat(path, times, size):
     """Make the file of its first @size bytes, @times over, all in the same place."""
     with open(path, "r+b") as file:
@@ -125,13 +132,6 @@ def test_few_clones_of_either_side_are_no_hindrance(tree, dedupd, mine, theirs):
 
     assert run.freed_bytes == MIB
     assert "clones" not in run.skipped
-
-
-def make_clones(tree, name, number):
-    """Files of the same MIB, all in the same place."""
-    write(tree / f"{name}-0", noise(1, MIB))
-    for one in range(1, number):
-        clone_file(tree / f"{name}-0", tree / f"{name}-{one}")
 
 
 def test_a_file_that_others_cloned_since_it_was_read_is_redirected_too(tree, dedupd):
