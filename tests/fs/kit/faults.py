@@ -5,6 +5,7 @@ A pass with a fault ends with a documented exit status.  It changes no file, and
 pass, without a fault, frees what is left.
 """
 
+import collections
 import contextlib
 import dataclasses
 import os
@@ -34,6 +35,8 @@ SETS = {
 }
 STATUSES = (0, 1, 2, 4, 5, 6, 7)
 LOG_BYTES = 4096
+# More calls than any pass over these files makes.
+MOST_CALLS = 1 << 20
 SECONDS = 60
 
 
@@ -47,6 +50,7 @@ class Fault:
     calls: str          # a set, or the name of a function
     number: int
     error_round: int
+    place: int = 0      # 0: the number counts the calls of all places
     failed: str = ""    # the call, its error and its callers; "" if the pass made fewer calls
     status: int = 0
     complaint: str = ""
@@ -79,15 +83,22 @@ class Faults:
 
     def count(self, calls):
         """How many calls of this set a pass makes."""
+        return self.places(calls).total()
+
+    def places(self, calls):
+        """From which places a pass makes calls of this set, as a Counter."""
         self._fill()
-        with self._failing(Fault(calls, 0, 0)):
+        with self._failing(Fault(calls, 0, 0), MOST_CALLS):
             status = self._dedupd.run(**self._options).status
         assert status == 0, status
-        return struct.unpack_from("=Q", self._log.read_bytes())[0]
+        log = self._log.read_bytes()
+        n_calls = struct.unpack_from("=Q", log)[0]
+        assert n_calls <= MOST_CALLS, n_calls
+        return collections.Counter(struct.unpack_from(f"={n_calls}Q", log, LOG_BYTES))
 
-    def inject(self, calls, number, error_round=0):
+    def inject(self, calls, number, error_round=0, place=0):
         """Have the call of this number fail, and see that nothing is lost; the Fault."""
-        fault = Fault(calls, number, error_round)
+        fault = Fault(calls, number, error_round, place)
         self._fill()
         before = oracle.snapshot(self._root)
         try:
@@ -140,10 +151,11 @@ class Faults:
             raise FaultHarmed(f"the next pass ended with {run.status}: {run.stderr}")
 
     @contextlib.contextmanager
-    def _failing(self, fault):
-        self._log.write_bytes(bytes(LOG_BYTES))
+    def _failing(self, fault, n_places=0):
+        self._log.write_bytes(b"")
+        os.truncate(self._log, LOG_BYTES + 8 * n_places)
         self._dedupd.feigned = {"LD_PRELOAD": self._library, "FAIL_SET": fault.calls,
-                                "FAIL_AT": str(fault.number), "FAIL_ROUND": str(fault.error_round),
+                                "FAIL_AT": str(fault.number), "FAIL_PLACE": f"{fault.place:x}", "FAIL_ROUND": str(fault.error_round),
                                 "FAIL_LOG": str(self._log)}
         try:
             yield

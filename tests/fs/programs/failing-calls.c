@@ -6,11 +6,13 @@
  * FAIL_SET=kernel|sqlite|malloc-sqlite|malloc-glib|malloc-other|NAME: the calls that are counted: those that enter
  * the kernel, those of the program to SQLite, allocations by the library that asks for them, or one function.
  * FAIL_AT=N: the call of this number fails, from 1; 0: none.
+ * FAIL_PLACE=HEX: count the calls from this place only.  A place is a chain of callers in the program, SQLite and GLib.
  * FAIL_ROUND=N: which of the errors that the call can have.
  * FAIL_DEDUPE_HALF=1: each FIDEDUPERANGE shares half of its range, in whole blocks of 4 KiB, and says that all is the
  * same.  XFS does so if it fails after the first extents.
  * FAIL_DEDUPE_QUOTA=N: the FIDEDUPERANGE of this number, from 1, answers EDQUOT for its targets.
- * FAIL_LOG=PATH: a file of LOG_BYTES.  It receives the number of calls, and the call that failed.
+ * FAIL_LOG=PATH: a file of LOG_BYTES or more.  It receives the number of calls, and the call that failed.  What is
+ * longer receives the place of each call, in 8 bytes.
  *
  * The wrapper of a function has six arguments of a register each, as all of them arrive.  It takes the name of
  * the function in the library alone, so that its declaration does not matter.
@@ -23,11 +25,13 @@
 #include <linux/fs.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 
 #define LOG_BYTES 4096
 #define N_ERRORS  6
@@ -53,7 +57,10 @@ typedef struct {
 typedef struct {
 	uint64_t n_calls;
 	char failed[LOG_BYTES - sizeof(uint64_t)];
+	uint64_t places[];
 } Log;
+
+_Static_assert(offsetof(Log, places) == LOG_BYTES, "the places begin there");
 
 typedef long (*Function)(long, long, long, long, long, long);
 
@@ -69,8 +76,10 @@ extern void *__libc_realloc(void *old, size_t bytes);
 /* Set by the constructor, never changed. */
 static const char *set;
 static uint64_t fail_at;
+static uint64_t fail_place; /* 0: any */
 static unsigned fail_round;
 static Log *the_log;
+static uint64_t n_places; /* that the log has room for */
 static Code program, sqlite, glib, urcu;
 
 /* Which call it is, of those that are counted. */
@@ -120,15 +129,23 @@ static Log *map_log(void)
 {
 	const char *path = getenv("FAIL_LOG");
 	int fd = path ? open(path, O_RDWR | O_CLOEXEC) : -1;
-	void *mapped = fd < 0 ? MAP_FAILED
-			      : mmap(NULL, LOG_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	struct stat log;
+	void *mapped;
 
-	return mapped == MAP_FAILED ? NULL : mapped;
+	if (fd < 0 || fstat(fd, &log) != 0)
+		return NULL;
+	mapped = mmap(NULL, (size_t)log.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (mapped == MAP_FAILED)
+		return NULL;
+
+	n_places = ((uint64_t)log.st_size - LOG_BYTES) / sizeof(uint64_t);
+	return mapped;
 }
 
 __attribute__((constructor)) static void begin(void)
 {
 	const char *at = getenv("FAIL_AT"), *round = getenv("FAIL_ROUND");
+	const char *place = getenv("FAIL_PLACE");
 	void *frames[N_FRAMES];
 
 	dl_iterate_phdr(note_library, NULL);
@@ -137,6 +154,7 @@ __attribute__((constructor)) static void begin(void)
 	/* No call counts yet. */
 	the_log = map_log();
 	fail_at = at ? strtoull(at, NULL, 10) : 0;
+	fail_place = place ? strtoull(place, NULL, 16) : 0;
 	fail_round = round ? (unsigned)strtoul(round, NULL, 10) : 0;
 	set = getenv("FAIL_SET");
 }
@@ -163,13 +181,37 @@ static void note_failure(const char *name, long detail, int error)
 	}
 }
 
+/* Whoever calls; never 0. */
+static uint64_t find_place(void)
+{
+	const Code *codes[] = { &program, &sqlite, &glib };
+	void *frames[N_FRAMES];
+	int n = backtrace(frames, N_FRAMES);
+	uint64_t place = 1;
+
+	for (int i = 0; i < n; i++)
+		for (size_t code = 0; code < sizeof(codes) / sizeof(codes[0]); code++)
+			if (lies_in(codes[code], frames[i]))
+				place = (place ^ ((uintptr_t)frames[i] - codes[code]->begin)) *
+						UINT64_C(0x9e3779b97f4a7c15) +
+					code;
+	return place | 1;
+}
+
 /* Whether this call of the set is the one that fails. */
 static bool must_fail(void)
 {
-	uint64_t number = atomic_fetch_add(&n_calls, 1) + 1;
+	uint64_t place = fail_place || n_places > 0 ? find_place() : 0;
+	uint64_t number;
 
+	if (fail_place && place != fail_place)
+		return false;
+
+	number = atomic_fetch_add(&n_calls, 1) + 1;
 	if (the_log)
 		the_log->n_calls = number;
+	if (number <= n_places)
+		the_log->places[number - 1] = place;
 	return number == fail_at;
 }
 
@@ -381,14 +423,19 @@ static bool lacks_memory(const char *name, const void *caller)
 			 : lies_in(&glib, caller) ? "malloc-glib"
 						  : "malloc-other";
 
-	if (is_noting || !counts(by) || !must_fail())
+	bool fails;
+
+	if (is_noting || !counts(by))
 		return false;
 
 	is_noting = true;
-	note_failure(name, 0, ENOMEM);
+	fails = must_fail();
+	if (fails)
+		note_failure(name, 0, ENOMEM);
 	is_noting = false;
-	errno = ENOMEM;
-	return true;
+	if (fails)
+		errno = ENOMEM;
+	return fails;
 }
 
 void *malloc(size_t bytes)
