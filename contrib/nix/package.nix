@@ -15,6 +15,7 @@
   systemd,
   util-linux,
   xxHash,
+  zstd,
 }:
 
 stdenv.mkDerivation {
