@@ -77,6 +77,10 @@ int service_run(const Settings *settings, Config *config, char *const *arguments
 		sd_notify(false, "READY=1");
 		failed = sd_event_loop(loop->event);
 	}
+	if (failed < 0) {
+		g_critical("the event loop failed: %s", g_strerror(-failed));
+		failed = EXIT_STATUS_FAILED;
+	}
 
 	/* All passes end at the same time; without the bus, main waits for them. */
 	if (bus) {
