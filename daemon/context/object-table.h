@@ -85,8 +85,8 @@ void object_table_count(ObjectTable *table, uint32_t object);
  * The object's place in the order of this pass, with its id in the lower 32 bits.  Of a group, the lower rank is
  * the source.  Targets are processed in rising order, so a source never changes after something was shared with it.
  *
- * Order: objects that cannot be targets (FACTS_SOURCE_ONLY); blocks that are shared already; hot files; most to
- * gain (files) or larger (extents).  Objects that snapshots hold come last.
+ * Order: objects that cannot be targets (FACTS_SOURCE_ONLY); not held by snapshots; blocks that are shared already;
+ * hot files; most to gain (files) or larger (extents).
  */
 uint64_t object_table_rank(ObjectTable *table, uint32_t object);
 
