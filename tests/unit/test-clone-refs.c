@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "daemon/xfs/clone-choice.h"
+#include "daemon/share/clone-choice.h"
 
 #include <glib.h>
 

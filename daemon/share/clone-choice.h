@@ -3,7 +3,7 @@
 
 #include "daemon/share/block-set.h"
 #include "daemon/share/clone-pairs.h"
-#include "daemon/xfs/clone-refs.h"
+#include "daemon/share/clone-refs.h"
 
 /*
  * CloneChoice - which side of a pair of equal ranges is freed, and through which references.

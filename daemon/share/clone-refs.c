@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "daemon/xfs/clone-refs.h"
+#include "daemon/share/clone-refs.h"
 
 #include "daemon/context/compare-uint64.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "daemon/xfs/clone-scan.h"
+#include "daemon/share/clone-scan.h"
 
 #include "daemon/share/clone-pairs.h"
 #include "hashstore/objects/objects.h"

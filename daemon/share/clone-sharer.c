@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "daemon/xfs/clone-sharer.h"
+#include "daemon/share/clone-sharer.h"
 
 #include "daemon/context/object-skips.h"
+#include "daemon/share/clone-choice.h"
+#include "daemon/share/clone-scan.h"
 #include "daemon/share/run-sharer.h"
-#include "daemon/xfs/clone-choice.h"
-#include "daemon/xfs/clone-scan.h"
 
 /* Part of the memory limit that references may take, and that the pairs of a round may. */
 #define MEMORY_SHARE 4

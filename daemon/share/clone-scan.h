@@ -3,7 +3,7 @@
 
 #include "daemon/context/file-opener.h"
 #include "daemon/context/pass.h"
-#include "daemon/xfs/clone-refs.h"
+#include "daemon/share/clone-refs.h"
 
 /*
  * Find all references to the blocks that @refs wants.  It maps the files that had shared blocks when they were
