@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/statvfs.h>
 #include <time.h>
 
 #define WAIT_USEC (G_USEC_PER_SEC / 5)
@@ -17,10 +18,18 @@ struct DeviceWatch {
 	DeviceWatchOptions options;
 	GPtrArray *disks; /* Disk: those that were there when the pass began */
 	GThread *thread;
+	bool was_read_only;
 
 	uint64_t known_errors;
 	int64_t looked_usec; /* 0: never */
 };
+
+static bool is_read_only(int fd)
+{
+	struct statvfs filesystem;
+
+	return fd >= 0 && fstatvfs(fd, &filesystem) == 0 && filesystem.f_flag & ST_RDONLY;
+}
 
 DeviceWatch *device_watch_new(const DeviceWatchOptions *options)
 {
@@ -29,6 +38,7 @@ DeviceWatch *device_watch_new(const DeviceWatchOptions *options)
 	watch->options = *options;
 	watch->disks = disk_topology_find(options->topology, &options->location);
 	watch->thread = g_thread_self();
+	watch->was_read_only = is_read_only(options->fd);
 	watch->known_errors = device_watch_errors(watch);
 	return watch;
 }
@@ -79,7 +89,13 @@ static char *what_is_gone(const DeviceWatch *watch)
 			return g_strdup_printf("its disk %s is gone", disk->name);
 	}
 
-	return is_shut_down(watch) ? g_strdup("the filesystem was shut down") : NULL;
+	if (is_shut_down(watch))
+		return g_strdup("the filesystem was shut down");
+	/* btrfs does so after an error. */
+	if (!watch->was_read_only && is_read_only(watch->options.fd))
+		return g_strdup("the filesystem became read-only");
+
+	return NULL;
 }
 
 /*

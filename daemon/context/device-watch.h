@@ -12,8 +12,8 @@
  * DeviceWatch - looks at the devices of a pass once a second.
  *
  * The pass waits while an array is synchronized, or while a btrfs filesystem is balanced, scrubbed or given other
- * devices.  The pass ends if the devices are failing or gone, or if somebody holds the filesystem
- * (FilesystemHold).
+ * devices.  The pass ends if the devices are failing or gone, if the filesystem becomes read-only, or if somebody
+ * holds it (FilesystemHold).
  *
  * These count as failing: an array or a btrfs filesystem that lacks a device; errors of btrfs devices that were
  * not there when the last pass ended; on XFS, DEVICE_WATCH_UNREADABLE files that could not be read.  On btrfs no
