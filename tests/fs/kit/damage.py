@@ -19,6 +19,12 @@ ITEM_BYTES = 25
 KEY_OFFSET = 9
 
 
+def device_offset(filesystem, path):
+    """Where a file's first extent lies on the only device."""
+    physical = oracle.file_extents(path)[0].physical
+    return _btrfs_device_offset(filesystem.device, physical) if filesystem.kind == "btrfs" else physical
+
+
 def make_unreadable(filesystem, path):
     """Damage the last extent of a file; on XFS the file must lie behind all else on the disk.
 

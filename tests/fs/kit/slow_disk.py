@@ -6,6 +6,10 @@
 
 Each request takes 10 ms, one after the other, so that there are 100 in a second however long they are:
 nbdkit delays them, and nbdfuse shows what it serves as the file that the loop device is of.
+
+    with slow_sectors(filesystem, begin, end, seconds):
+
+Only reads of these bytes of the disk take longer, as those of sectors that a disk reads again and again.
 """
 
 import contextlib
@@ -28,6 +32,25 @@ def slow_disk(filesystem):
     with tempfile.TemporaryDirectory(prefix="dedupd-slow-") as directory, \
             nbd_file(directory, "--socket-activation", "nbdkit", "--filter=delay", "--threads=1", "file",
                      filesystem.image, *delays) as shown:
+        image = filesystem.move_to(shown)
+        try:
+            yield
+        finally:
+            filesystem.move_to(image)
+
+
+@contextlib.contextmanager
+def slow_sectors(filesystem, begin, end, seconds):
+    """Have the mounted @filesystem lie on a disk that takes @seconds for each read of bytes from @begin to @end."""
+    read = f"if [ $(($4 + $3)) -gt {begin} ] && [ $4 -lt {end} ]; then sleep {seconds}; fi; " \
+           "dd if=$image skip=$4 count=$3 bs=1M iflag=skip_bytes,count_bytes,fullblock status=none"
+    write = "dd of=$image seek=$4 count=$3 bs=1M iflag=count_bytes,fullblock oflag=seek_bytes conv=notrunc status=none"
+    script = {"thread_model": "echo parallel", "get_size": "stat -Lc %s $image", "pread": read, "pwrite": write,
+              "can_write": "exit 0", "can_flush": "exit 0", "flush": "sync $image"}
+    # The scripts inherit the environment.
+    with tempfile.TemporaryDirectory(prefix="dedupd-slow-") as directory, \
+            nbd_file(directory, "--socket-activation", "env", f"image={filesystem.image}", "nbdkit", "eval",
+                     *(f"{call}={does}" for call, does in script.items())) as shown:
         image = filesystem.move_to(shown)
         try:
             yield

@@ -9,12 +9,14 @@ import time
 
 import pytest
 
+import damage
+import harness
 import oracle
-from content import BLOCK, MIB, noise, write_extent
+from content import BLOCK, KIB, MIB, noise, write_extent
 from harness import assert_unchanged, settle
 from nbd_file import DiskUnavailable
 from service import wait_until
-from slow_disk import little_memory, slow_disk
+from slow_disk import little_memory, slow_disk, slow_sectors
 from stopping import patience
 
 # A round is of 16 MiB on both sides, and the program needs some, too.
@@ -25,6 +27,8 @@ SMALL_FILES = 60
 # What is promised of the end of the time that a pass may take.
 DEADLINE_SECONDS = 5
 RUN_SECONDS = 2
+# What a read of slow sectors takes.
+SLOW_SECONDS = 1.5
 
 pytestmark = pytest.mark.true_clock
 
@@ -130,3 +134,33 @@ def test_what_memory_does_not_hold_is_not_read_in_vain_all_the_time(make_filesys
     assert run.status == 0, run.stderr
     assert run.shared["bytes"] == 12 * PAIR_BYTES, run.filesystem["skipped"]
     assert run.read["disk_bytes"] <= 1.8 * run.read["compare_bytes"]
+
+
+@pytest.fixture
+def slow_file(make_filesystem, kind):
+    """A filesystem with twins, and one of their files begins with slow sectors."""
+    filesystem = make_filesystem(kind, "512M")
+    tree = pathlib.Path(filesystem.mount_point)
+    for number in range(PAIRS):
+        for name in "ab":
+            write_extent(tree / f"{number}{name}", noise(number, MIB))
+    settle(filesystem)
+    begin = damage.device_offset(filesystem, tree / "1b")
+    try:
+        with slow_sectors(filesystem, begin, begin + 64 * KIB, SLOW_SECONDS):
+            yield filesystem
+    except DiskUnavailable as unavailable:
+        pytest.skip(str(unavailable))
+
+
+def test_slow_sectors_only_delay_a_pass(slow_file, make_dedupd):
+    dedupd = make_dedupd(slow_file)
+
+    assert 0 < stop_after(dedupd, [], SLOW_SECONDS / 2) <= patience() + SLOW_SECONDS
+    slow_file.forget_data()
+
+    begun = time.monotonic()
+    run = harness.check_pass(dedupd)
+    assert time.monotonic() - begun > SLOW_SECONDS
+    assert run.freed_bytes == PAIRS * MIB
+    assert not run.first.skipped
