@@ -173,6 +173,26 @@ static void test_dropped_object_is_gone_and_dropping_it_again_is_no_error(void)
 	g_assert_cmpuint(count(store), ==, 0);
 }
 
+static void test_an_id_is_free_again_when_its_object_is_dropped(void)
+{
+	g_autoptr(StoreFixture) fixture = store_fixture_new();
+	g_autoptr(HashStore) store = store_fixture_open(fixture);
+	GError *error = NULL;
+	char name[32];
+	Object object = object_of(1, 5, 256, name);
+
+	put(store, &object);
+	g_assert_true(hash_store_drop(store, 5, 256, &error));
+	object = object_of(1, 6, 300, name);
+	put(store, &object);
+	check_equal(find(store, 1), &object);
+
+	object = object_of(1, 7, 301, name);
+	g_assert_false(hash_store_put(store, &object, &error));
+	g_assert_nonnull(error);
+	g_clear_error(&error);
+}
+
 static void test_count_is_right_after_opening_again(void)
 {
 	g_autoptr(StoreFixture) fixture = store_fixture_new();
@@ -513,6 +533,8 @@ int main(int argc, char **argv)
 			test_replaced_object_is_found_by_its_new_id_only);
 	g_test_add_func("/objects/dropped-object-is-gone-and-dropping-it-again-is-no-error",
 			test_dropped_object_is_gone_and_dropping_it_again_is_no_error);
+	g_test_add_func("/objects/an-id-is-free-again",
+			test_an_id_is_free_again_when_its_object_is_dropped);
 	g_test_add_func("/objects/count-is-right-after-opening-again",
 			test_count_is_right_after_opening_again);
 	g_test_add_func("/objects/cursor-sees-all-in-order-while-they-are-changed",
