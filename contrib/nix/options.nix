@@ -12,32 +12,32 @@ let
     StoreLimit = lib.mkOption {
       type = types.nullOr types.str;
       default = null;
-      description = "How large the store of a filesystem may become; auto is 64M and 1/128 of the filesystem.  Takes auto or a size.  The default is auto.";
+      description = "Largest size of a filesystem's store; auto is 64M and 1/128 of the filesystem.  Takes auto or a size.  The default is auto.";
     };
     FleetKey = lib.mkOption {
       type = types.nullOr types.str;
       default = null;
-      description = "The key that root's stores have in common with those of other machines.  Takes none or an absolute path.  The default is none.";
+      description = "File with the key that root's stores share with those of other machines.  Takes none or an absolute path.  The default is none.";
     };
     Exclude = lib.mkOption {
       type = types.nullOr (types.listOf types.str);
       default = null;
-      description = "What is left alone: one pattern a line, the last that matches decides.  Takes a pattern as in gitignore.  The default is empty.";
+      description = "Files to skip: one pattern per line; the last one that matches decides.  Takes a pattern as in gitignore.  The default is empty.";
     };
     Include = lib.mkOption {
       type = types.nullOr (types.listOf types.str);
       default = null;
-      description = "What is not left alone, though a pattern above has it.  Takes a pattern as in gitignore.  The default is empty.";
+      description = "Files not to skip, although a pattern above matches them.  Takes a pattern as in gitignore.  The default is empty.";
     };
     MinSize = lib.mkOption {
       type = types.nullOr types.str;
       default = null;
-      description = "Smaller files are left alone; auto is 2K on btrfs and 1 on XFS where files are read.  Takes auto or a size.  The default is auto.";
+      description = "Smallest size of files; auto is 2K on btrfs and 1 on XFS where files are read.  Takes auto or a size.  The default is auto.";
     };
     MinRun = lib.mkOption {
       type = types.nullOr types.str;
       default = null;
-      description = "What each piece more of a file has to free on btrfs.  Takes a size.  The default is 64K.";
+      description = "Space that each additional piece of a file must free on btrfs.  Takes a size.  The default is 64K.";
     };
     MaxCompare = lib.mkOption {
       type = types.nullOr types.str;
@@ -52,52 +52,52 @@ let
     MinAge = lib.mkOption {
       type = types.nullOr types.str;
       default = null;
-      description = "Files that were written to within this time are left for a later pass.  Takes none or a duration.  The default is none.";
+      description = "Passes defer files that were written within this time.  Takes none or a duration.  The default is none.";
     };
     Changing = lib.mkOption {
       type = types.nullOr (types.enum [ "wait" "read" ]);
       default = null;
-      description = "Whether files that always change are read ever more rarely.  The default is wait.";
+      description = "Whether to read ever-changing files less and less often.  The default is wait.";
     };
     AcrossOwners = lib.mkOption {
       type = types.nullOr (types.enum [ "yes" "no" ]);
       default = null;
-      description = "Whether data is shared between files of different owners.  The default is yes.";
+      description = "Whether to share data between files of different owners.  The default is yes.";
     };
     Zeros = lib.mkOption {
       type = types.nullOr (types.enum [ "auto" "hole" "keep" "share" ]);
       default = null;
-      description = "What becomes of zero blocks.  The default is auto.";
+      description = "What to do with zero blocks.  The default is auto.";
     };
     Find = lib.mkOption {
       type = types.nullOr (types.enum [ "auto" "checksums" "read" ]);
       default = null;
-      description = "How equal data is found on btrfs.  The default is auto.";
+      description = "How to find equal data on btrfs.  The default is auto.";
     };
     Read = lib.mkOption {
       type = types.nullOr (types.enum [ "all" "same-size" ]);
       default = null;
-      description = "Which files are read to find equal data.  The default is all.";
+      description = "Which files to read to find equal data.  The default is all.";
     };
     ReadOnlySnapshots = lib.mkOption {
       type = types.nullOr (types.enum [ "auto" "share" "writable" "source" "skip" ]);
       default = null;
-      description = "What becomes of read-only snapshots on btrfs.  The default is auto.";
+      description = "What to do with read-only snapshots on btrfs.  The default is auto.";
     };
     NoDataCow = lib.mkOption {
       type = types.nullOr (types.enum [ "skip" "share" ]);
       default = null;
-      description = "What becomes of nodatacow files on btrfs.  The default is skip.";
+      description = "What to do with nodatacow files on btrfs.  The default is skip.";
     };
     Compressed = lib.mkOption {
       type = types.nullOr (types.enum [ "sums" "read" ]);
       default = null;
-      description = "How equal compressed data is found by checksums.  The default is sums.";
+      description = "How to find equal compressed data by checksums.  The default is sums.";
     };
     Rewrite = lib.mkOption {
       type = types.nullOr (types.enum [ "auto" "more" "never" ]);
       default = null;
-      description = "Which remainders of extents are copied to free these on btrfs.  The default is auto.";
+      description = "Which remainders of extents to copy so that btrfs frees these.  The default is auto.";
     };
     LimitRate = lib.mkOption {
       type = types.nullOr types.str;
@@ -107,22 +107,22 @@ let
     Window = lib.mkOption {
       type = types.nullOr (types.listOf types.str);
       default = null;
-      description = "When passes may run: one window a line; without any at all times.  Takes a time of the day, as 22:00-06:00, with weekdays, as Mon-Fri.";
+      description = "When passes may run: one window per line; at all times if there is none.  Takes a time of the day, as 22:00-06:00, with weekdays, as Mon-Fri.";
     };
     RunFor = lib.mkOption {
       type = types.nullOr types.str;
       default = null;
-      description = "How long a pass may take; the next one goes on.  Takes none or a duration.  The default is none.";
+      description = "Longest time of a pass; the next one goes on.  Takes none or a duration.  The default is none.";
     };
     WakeBytes = lib.mkOption {
       type = types.nullOr types.str;
       default = null;
-      description = "New data that is worth a pass at once, to the service.  Takes a size.  The default is 64M.";
+      description = "New data after which the service begins a pass at once.  Takes a size.  The default is 64M.";
     };
     WakeInterval = lib.mkOption {
       type = types.nullOr types.str;
       default = null;
-      description = "After how long any change is worth a pass, to the service.  Takes a duration.  The default is 1h.";
+      description = "Time after which the service begins a pass for any change.  Takes a duration.  The default is 1h.";
     };
     Sleeping = lib.mkOption {
       type = types.nullOr (types.enum [ "respect" "wake" ]);
@@ -142,12 +142,12 @@ let
     AnchorBlocks = lib.mkOption {
       type = types.nullOr types.str;
       default = null;
-      description = "Blocks in an anchor; auto is as the store has it, 4 on btrfs or 2 on XFS.  Takes auto or a number from 1 to 16.  The default is auto.";
+      description = "Blocks in an anchor; auto is the value of the store, at first 4 on btrfs and 2 on XFS.  Takes auto or a number from 1 to 16.  The default is auto.";
     };
     AnchorWindow = lib.mkOption {
       type = types.nullOr types.str;
       default = null;
-      description = "Positions of which one is an anchor; auto is the same, 16 or 8.  Takes auto or a number from 2 to 64.  The default is auto.";
+      description = "Positions per anchor; auto is the value of the store, at first 16 on btrfs and 8 on XFS.  Takes auto or a number from 2 to 64.  The default is auto.";
     };
   };
   ofDisks = {
@@ -176,12 +176,12 @@ let
     StateDirectory = lib.mkOption {
       type = types.nullOr types.str;
       default = null;
-      description = "Where root keeps the hash stores; auto is where the package has it.  Takes auto or an absolute path.  The default is auto.";
+      description = "Directory of root's hash stores; auto is the directory of the package.  Takes auto or an absolute path.  The default is auto.";
     };
     MetricsFile = lib.mkOption {
       type = types.nullOr types.str;
       default = null;
-      description = "Where root's passes and the service write metrics for Prometheus.  Takes none or an absolute path.  The default is none.";
+      description = "File to which root's passes and the service write metrics for Prometheus.  Takes none or an absolute path.  The default is none.";
     };
     Memory = lib.mkOption {
       type = types.nullOr types.str;
@@ -193,7 +193,7 @@ let
     Enable = lib.mkOption {
       type = types.nullOr (types.enum [ "yes" "no" ]);
       default = null;
-      description = "Whether the filesystem is worked on when no path is given.  The default is yes.";
+      description = "Whether to deduplicate the filesystem when no path is given.  The default is yes.";
     };
   };
 in
