@@ -22,12 +22,12 @@ static void look_at_quota(const char *directory, Findings *findings)
 		findings_add(findings, FINDING_OK, "quota", NULL, "no quota groups");
 	else if (g_strcmp0(mode, "squota") == 0)
 		findings_add(findings, FINDING_NOTE, "quota", NULL,
-			     "simple quotas: what is shared stays on the account of who wrote it "
-			     "first");
+			     "simple quotas: shared data stays charged to the subvolume that wrote "
+			     "it first");
 	else
 		findings_add(findings, FINDING_WARNING, "quota",
 			     "'btrfs quota disable', or simple quotas (since Linux 6.7)",
-			     "quota groups are on: all that is shared is counted anew, which makes "
+			     "quota groups are on: btrfs recounts all shared data, which makes "
 			     "passes slower");
 }
 
@@ -83,8 +83,8 @@ static void look_at_subvolumes(int directory_fd, Findings *findings)
 	if (most >= PLACES_MOST)
 		findings_add(findings, FINDING_NOTE, "snapshots",
 			     "raise MaxCompare= to free space sooner, for more reads",
-			     "%u snapshots of one subvolume, of %u subvolumes: much of what passes "
-			     "share becomes free when the snapshots are deleted",
+			     "%u snapshots of one subvolume, of %u subvolumes: much of the space "
+			     "becomes free only when the snapshots are deleted",
 			     most, subvolumes->len);
 	else
 		findings_add(findings, FINDING_OK, "snapshots", NULL,

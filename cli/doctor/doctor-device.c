@@ -60,7 +60,8 @@ static void look_at_blocks(const DeviceContents *contents, Findings *findings)
 
 	if (contents->block_bytes > sysconf(_SC_PAGESIZE))
 		findings_add(findings, FINDING_WARNING, "blocks",
-			     "XFS takes Linux 6.12 for that, and btrfs a machine with larger pages",
+			     "XFS needs Linux 6.12 for that, and btrfs needs a machine with larger "
+			     "pages",
 			     "%s, larger than a page of memory: old kernels do not mount it", size);
 	else if (contents->block_bytes > BLOCK_BYTES)
 		findings_add(findings, FINDING_NOTE, "blocks", NULL,

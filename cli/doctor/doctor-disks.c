@@ -36,13 +36,11 @@ static void look_at_rotation(const Disk *disk, Findings *findings)
 	if (disk->is_virtual)
 		findings_add(findings, FINDING_NOTE, "rotation",
 			     "if its host keeps it on platters, set Rotating=yes for the disk",
-			     "%s: virtual, and so taken not to rotate", disk->name);
+			     "%s: virtual; dedupd assumes that it does not rotate", disk->name);
 	else if (disk->is_rotating && disk->is_removable)
-		findings_add(
-			findings, FINDING_NOTE, "rotation",
-			"if it has no platters, set Rotating=no for the disk",
-			"%s: the kernel says of disks on USB that they rotate, whatever they are",
-			disk->name);
+		findings_add(findings, FINDING_NOTE, "rotation",
+			     "if it has no platters, set Rotating=no for the disk",
+			     "%s: the kernel reports that all disks on USB rotate", disk->name);
 	else
 		findings_add(findings, FINDING_OK, "rotation", NULL, "%s: %s", disk->name,
 			     disk->is_rotating ? "rotating" : "not rotating");

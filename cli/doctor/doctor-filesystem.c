@@ -28,18 +28,19 @@ static const struct {
 	const char *advice;
 } known_options[] = {
 	{ FS_KIND_BTRFS, "autodefrag", FINDING_WARNING,
-	  "what is written to is copied out of shared extents again", "mount without autodefrag" },
+	  "btrfs copies data out of shared extents again after writes to it",
+	  "mount without autodefrag" },
 	{ FS_KIND_BTRFS, "nodatacow", FINDING_WARNING,
-	  "new files are overwritten in place: they are left alone, unless "
-	  "NoDataCow=share, and cost their first writes more then",
+	  "new files are overwritten in place: passes skip them, unless NoDataCow=share, which "
+	  "slows down first writes to shared data",
 	  "mount without nodatacow, and set it for the files that need it (chattr +C)" },
 	{ FS_KIND_BTRFS, "nodatasum", FINDING_WARNING,
-	  "new files have no checksums: all of them have to be read", "mount without nodatasum" },
+	  "new files have no checksums: passes must read all of them", "mount without nodatasum" },
 	{ FS_KIND_BTRFS, "compress-force", FINDING_NOTE,
 	  "all data is cut into extents of 128 KiB, which match as a whole only",
-	  "compress, without force, leaves alone what does not get smaller" },
+	  "mount with compress instead: it skips data that does not get smaller" },
 	{ FS_KIND_XFS, "dax=always", FINDING_WARNING,
-	  "files that are accessed directly (DAX) are left alone", "mount without dax=always" },
+	  "passes skip files that are accessed directly (DAX)", "mount without dax=always" },
 };
 
 /* Whether @word is @option, with or without a value. */
@@ -140,13 +141,13 @@ static void report_owners(const Names *names, const OwnersPolicy *across_owners,
 		findings_add(findings, FINDING_OK, "owners", NULL, "AcrossOwners=no is set");
 	else if (n_users >= 2)
 		findings_add(findings, FINDING_NOTE, "owners",
-			     "where users shall not find out by timing that others have the same "
-			     "data, set AcrossOwners=no",
-			     "%u users own some of the %u names that were looked at", n_users,
+			     "set AcrossOwners=no if users must not learn by timing that others "
+			     "have the same data",
+			     "%u users own the %u names that dedupctl looked at", n_users,
 			     names->n_names);
 	else
 		findings_add(findings, FINDING_OK, "owners", NULL,
-			     "%s owns any of the %u names that were looked at",
+			     "%s owns the %u names that dedupctl looked at",
 			     n_users == 1 ? "one user" : "no user", names->n_names);
 }
 
@@ -154,9 +155,9 @@ static void report_stamps(const Names *names, const DoctorView *view, Findings *
 {
 	if (names->newest_nsec / 1000 > view->now_usec + FUTURE_USEC)
 		findings_add(findings, FINDING_WARNING, "stamps",
-			     "set the clock, or 'touch' the files: what is dated in the future is "
-			     "looked at again by each pass",
-			     "there are files that were changed in the future");
+			     "set the clock, or 'touch' the files: each pass looks again at files "
+			     "with future dates",
+			     "there are files with change times in the future");
 }
 
 void doctor_look_at_files(int directory_fd, const DoctorView *view,

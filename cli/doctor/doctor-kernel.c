@@ -50,13 +50,13 @@ static void report_probe(DedupeProbe probe, int error, Findings *findings)
 	switch (probe) {
 	case DEDUPE_PROBE_SHARED:
 		findings_add(findings, FINDING_OK, check, NULL,
-			     "two unnamed files of 64 KiB were shared by the kernel");
+			     "the kernel shared two unnamed files of 64 KiB");
 		break;
 	case DEDUPE_PROBE_NOT_SHARED:
 		findings_add(findings, FINDING_ERROR, check,
-			     "tell the distribution: this kernel says what is not true",
-			     "the kernel says that it shared two unnamed files of 64 KiB, and they "
-			     "do not lie at one place");
+			     "report this to the distribution: the kernel's answer is wrong",
+			     "the kernel says that it shared two unnamed files of 64 KiB, but they "
+			     "have different blocks");
 		break;
 	case DEDUPE_PROBE_REFUSED:
 		findings_add(findings, FINDING_ERROR, check,
@@ -65,8 +65,9 @@ static void report_probe(DedupeProbe probe, int error, Findings *findings)
 		break;
 	case DEDUPE_PROBE_NOT_TRIED:
 		findings_add(findings, FINDING_NOTE, check,
-			     "run it as who may write to the directory, with room left",
-			     "it was not tried, as no unnamed file can be made: %s",
+			     "run it as a user that may write to the directory, and leave free "
+			     "space there",
+			     "not tried: dedupctl cannot make an unnamed file: %s",
 			     g_strerror(error));
 		break;
 	}
@@ -81,7 +82,7 @@ static void try_sharing(int directory_fd, const char *uuid, bool is_read_only, F
 
 	if (is_read_only) {
 		findings_add(findings, FINDING_NOTE, "sharing", NULL,
-			     "it was not tried, as the mount is read-only");
+			     "not tried: the mount is read-only");
 		return;
 	}
 
@@ -89,11 +90,11 @@ static void try_sharing(int directory_fd, const char *uuid, bool is_read_only, F
 	if (!filesystem_lock(uuid, &lock, &failed) &&
 	    g_error_matches(failed, FILESYSTEM_LOCK_ERROR, FILESYSTEM_LOCK_ERROR_IN_USE)) {
 		findings_add(findings, FINDING_NOTE, "sharing", NULL,
-			     "it was not tried, as a pass runs here");
+			     "not tried: a pass runs here");
 		return;
 	}
 	if (failed) {
-		findings_add(findings, FINDING_NOTE, "sharing", NULL, "it was not tried: %s",
+		findings_add(findings, FINDING_NOTE, "sharing", NULL, "not tried: %s",
 			     failed->message);
 		return;
 	}
@@ -121,12 +122,13 @@ static void try_page_cache(int directory_fd, Findings *findings)
 		findings_add(findings, FINDING_OK, "page cache", NULL, "cachestat(2) works");
 	else if (cause != ENOSYS)
 		findings_add(findings, FINDING_NOTE, "page cache",
-			     "run it as root: without, what others had in memory is not told",
-			     "cachestat(2) is not allowed of all files: %s", g_strerror(cause));
+			     "run it as root: otherwise dedupd cannot tell which data others had "
+			     "in memory",
+			     "cachestat(2) is not permitted on all files: %s", g_strerror(cause));
 	else
 		findings_add(findings, FINDING_NOTE, "page cache", NULL,
-			     "there is no cachestat(2) (since Linux 6.5): mincore(2), which is "
-			     "slower, does its work");
+			     "the kernel has no cachestat(2) (since Linux 6.5): dedupd uses "
+			     "mincore(2), which is slower");
 }
 
 static bool search_works(int directory_fd, GError **error)
@@ -146,7 +148,7 @@ static bool search_works(int directory_fd, GError **error)
 static void try_btrfs(int directory_fd, Findings *findings)
 {
 	static const char advice[] =
-		"run it as root: without, all data is read to find what is equal";
+		"run it as root: otherwise passes read all data to find duplicates";
 	g_autoptr(BtrfsRefs) refs = btrfs_refs_new();
 	g_autoptr(GError) no_search = NULL;
 	g_autoptr(GError) no_refs = NULL;
@@ -154,14 +156,14 @@ static void try_btrfs(int directory_fd, Findings *findings)
 
 	if (search_works(directory_fd, &no_search))
 		findings_add(findings, FINDING_OK, "trees", NULL,
-			     "checksums can be read: equal data is found without reading it");
+			     "checksums can be read: passes find equal data without reading it");
 	else
 		findings_add(findings, FINDING_WARNING, "trees", advice, "%s", no_search->message);
 
 	/* Nothing lies at this address, so no extent is looked at: a pass that runs is not in the way. */
 	if (btrfs_refs_read(refs, directory_fd, 0, &outcome, &no_refs))
 		findings_add(findings, FINDING_OK, "references", NULL,
-			     "what shows an extent can be found");
+			     "the kernel tells which files refer to an extent");
 	else
 		findings_add(findings, FINDING_WARNING, "references", advice, "%s",
 			     no_refs->message);
@@ -177,14 +179,14 @@ static void try_xfs(int directory_fd, Findings *findings)
 		findings_add(findings, FINDING_OK, "inodes", NULL, "they can be listed in bulk");
 	else
 		findings_add(findings, FINDING_NOTE, "inodes",
-			     "run it as root: without, each pass walks all directories",
+			     "run it as root: otherwise each pass walks all directories",
 			     "they cannot be listed in bulk: %s", g_strerror(cause));
 
 	if (!xfs_geometry_read(directory_fd, &geometry, &failed))
 		findings_add(findings, FINDING_ERROR, "geometry", NULL, "%s", failed->message);
 	else if (geometry.has_realtime)
 		findings_add(findings, FINDING_NOTE, "geometry", NULL,
-			     "files of the real-time section are left alone");
+			     "passes skip files of the real-time section");
 }
 
 void doctor_try_kernel(int directory_fd, FsKind kind, const char *uuid, bool is_read_only,

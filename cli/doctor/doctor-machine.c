@@ -53,11 +53,10 @@ static void look_at_rights(const DoctorView *view, Findings *findings)
 	if (missing->len == 0)
 		findings_add(findings, FINDING_OK, "rights", NULL, "all that a whole pass needs");
 	else
-		findings_add(
-			findings, FINDING_WARNING, "rights",
-			"run it as root: without, a pass reads all data of the files that it may "
-			"read, and shares onto those of their owner alone",
-			"%s is missing", missing->str);
+		findings_add(findings, FINDING_WARNING, "rights",
+			     "run it as root: otherwise a pass reads all data that its user may "
+			     "read, and changes only files of that user",
+			     "%s is missing", missing->str);
 }
 
 static void look_at_clock(const DoctorView *view, Findings *findings)
@@ -66,7 +65,7 @@ static void look_at_clock(const DoctorView *view, Findings *findings)
 
 	if (view->now_usec < CLOCK_LEAST_USEC)
 		findings_add(findings, FINDING_WARNING, "clock",
-			     "set it: windows, --min-age and what changed lately go by it",
+			     "set it: windows, --min-age and the detection of changes depend on it",
 			     "it says %s", now);
 	else
 		findings_add(findings, FINDING_OK, "clock", NULL, "%s", now);
@@ -82,8 +81,8 @@ static void look_at_pressure(const DoctorView *view, Findings *findings)
 			     (int)strcspn(text, "\n"), text);
 	else
 		findings_add(findings, FINDING_NOTE, "pressure",
-			     "nothing: --pressure=on goes by the counters of disks. To see for "
-			     "yourself what waits, boot with psi=1",
+			     "nothing: --pressure=on uses the counters of disks. Boot with psi=1 "
+			     "to see the pressure yourself",
 			     "the kernel keeps no %s", path);
 }
 
@@ -100,9 +99,9 @@ static const struct {
 	{ "duperemove", FINDING_WARNING, "let it end: both would read and share the same data" },
 	{ "oans", FINDING_WARNING, "let it end: both would read and share the same data" },
 	{ "rmlint", FINDING_NOTE,
-	  "let it end first: what it is about to delete need not be shared" },
+	  "let it end first: a pass would share data that it is about to delete" },
 	{ "jdupes", FINDING_NOTE, "let it end first: it reads and may share the same data" },
-	{ "xfs_fsr", FINDING_WARNING, "let it end: what it moves is shared no more" },
+	{ "xfs_fsr", FINDING_WARNING, "let it end: it unshares the data that it moves" },
 };
 
 static void add_other(const char *name, const char *process, unsigned *n_found, Findings *findings)
@@ -165,20 +164,19 @@ static void look_at_units(const DoctorView *view, bool service_runs, Findings *f
 			     "'dedupd --once MOUNT' makes a pass",
 			     "dedupctl was built without systemd, and cannot see whether it runs");
 	else if (service_runs)
-		findings_add(findings, FINDING_OK, "service", NULL,
-			     "it runs, and is %sto be started with the system",
+		findings_add(findings, FINDING_OK, "service", NULL, "it runs, and is %senabled",
 			     enabled ? "" : "not ");
 	else if (enabled)
 		findings_add(findings, FINDING_WARNING, "service",
 			     "see 'systemctl status dedupd' for why",
-			     "it is to be started with the system, and does not run");
+			     "it is enabled, but does not run");
 	else if (has_timer(view))
 		findings_add(findings, FINDING_OK, "service", NULL,
 			     "it does not run, and a timer makes passes");
 	else
 		findings_add(findings, FINDING_NOTE, "service",
-			     "'systemctl enable --now dedupd' has passes made by themselves; "
-			     "'dedupd --once MOUNT' makes one",
+			     "'systemctl enable --now dedupd' starts the service, which makes "
+			     "passes; 'dedupd --once MOUNT' makes one",
 			     "it does not run, and no timer is enabled");
 }
 

@@ -9,9 +9,8 @@
 static void report_failure(const GError *failed, Findings *findings)
 {
 	if (g_error_matches(failed, HASH_STORE_ERROR, HASH_STORE_ERROR_ABSENT))
-		findings_add(findings, FINDING_NOTE, "store",
-			     "nothing: the first pass, which finds all anew, makes it", "%s",
-			     failed->message);
+		findings_add(findings, FINDING_NOTE, "store", "nothing: the first pass makes it",
+			     "%s", failed->message);
 	else if (g_error_matches(failed, HASH_STORE_ERROR, HASH_STORE_ERROR_CORRUPT) ||
 		 g_error_matches(failed, HASH_STORE_ERROR, HASH_STORE_ERROR_FOREIGN) ||
 		 g_error_matches(failed, HASH_STORE_ERROR, HASH_STORE_ERROR_NEWER))
@@ -50,18 +49,17 @@ static bool look_at_files_read(HashStore *store, uint64_t n_objects, Findings *f
 
 	uint64_t n_files = n_objects - MIN(n_objects, n_extents + n_stretches);
 	if (n_extents > 0 && n_files > 0)
-		findings_add(
-			findings, n_files > n_extents / 10 ? FINDING_NOTE : FINDING_OK,
-			"no checksums",
-			n_files > n_extents / 10
-				? "where that is not needed: mount without nodatacow and "
-				  "nodatasum, and copy the files to ones without +C ('chattr -C' "
-				  "changes nothing of a file that has data)"
-				: NULL,
-			"%" G_GUINT64_FORMAT " files, beside %" G_GUINT64_FORMAT
-			" extents, are known by reading them, as their data has no checksums "
-			"or was to be read",
-			n_files, n_extents);
+		findings_add(findings, n_files > n_extents / 10 ? FINDING_NOTE : FINDING_OK,
+			     "no checksums",
+			     n_files > n_extents / 10
+				     ? "if you do not need that, mount without nodatacow and "
+				       "nodatasum, and copy the files to ones without +C ('chattr "
+				       "-C' does not change files that have data)"
+				     : NULL,
+			     "%" G_GUINT64_FORMAT " files, beside %" G_GUINT64_FORMAT
+			     " extents, had to be read, as their data has no checksums or the "
+			     "settings demand it",
+			     n_files, n_extents);
 	return true;
 }
 

@@ -153,7 +153,7 @@ static const MountedFilesystem *find_named(const MountTable *mounts, const char 
 		found = mount_table_find_uuid(mounts, uuid);
 	}
 
-	*ret_why = found ? NULL : g_strdup("it is of no btrfs or XFS that is mounted");
+	*ret_why = found ? NULL : g_strdup("it belongs to no mounted btrfs or XFS filesystem");
 	return found;
 }
 
@@ -307,7 +307,7 @@ static void look_at_configuration(const Config *config, const GError *faulty,
 {
 	if (!config) {
 		findings_add(findings, FINDING_ERROR, "configuration",
-			     "'dedupctl config --check' lists all that is wrong", "%.*s",
+			     "'dedupctl config --check' lists all errors", "%.*s",
 			     (int)strcspn(faulty->message, "\n"), faulty->message);
 		return;
 	}
@@ -346,8 +346,8 @@ static Findings *look_at_all(const Options *options, GError **error)
 		look_at_filesystem(&view, mounts, all->pdata[i], options, findings);
 	if (all->len == 0)
 		findings_add(findings, FINDING_ERROR, "mount",
-			     "dedupd works on btrfs and on XFS, where they are mounted",
-			     "no btrfs and no XFS is mounted");
+			     "dedupd works on mounted btrfs and XFS filesystems",
+			     "no btrfs or XFS filesystem is mounted");
 	return g_steal_pointer(&findings);
 }
 

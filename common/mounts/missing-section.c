@@ -29,8 +29,8 @@ static const char *what_is_missing(const MountTable *mounts, const ConfigEntry *
 		return NULL;
 
 	return *entry->name == '/' && !device_names_may_have(entry->name)
-		       ? "names no mount point of a btrfs or XFS"
-		       : "names no btrfs or XFS that is mounted";
+		       ? "names no mount point of a btrfs or XFS filesystem"
+		       : "names no mounted btrfs or XFS filesystem";
 }
 
 char *missing_section_text(const MountTable *mounts, const ConfigEntry *entry)

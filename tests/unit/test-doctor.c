@@ -90,7 +90,7 @@ static void test_a_machine_in_order(Machine *machine, const void *data)
 	assert_found(machine, "clock", FINDING_OK, "2026-");
 	assert_found(machine, "pressure", FINDING_OK, "some avg10=0.00 avg60=0.00");
 	assert_found(machine, "deduplicators", FINDING_OK, "none");
-	assert_found(machine, "service", FINDING_OK, "is to be started");
+	assert_found(machine, "service", FINDING_OK, "is enabled");
 	g_assert_cmpint(findings_worst(machine->findings), ==, FINDING_OK);
 	g_assert_cmpstr(found(machine, "rights")->subject, ==, "machine");
 }
@@ -178,7 +178,7 @@ static void test_options_that_are_in_the_way(Machine *machine, const void *data)
 		{ NULL, FS_KIND_BTRFS, FINDING_OK, "none" },
 		{ "rw,space_cache=v2,subvol=/autodefrag", FS_KIND_BTRFS, FINDING_OK, "none" },
 		{ "rw,autodefrag,subvol=/", FS_KIND_BTRFS, FINDING_WARNING, "autodefrag:" },
-		{ "rw,nodatasum", FS_KIND_BTRFS, FINDING_WARNING, "have to be read" },
+		{ "rw,nodatasum", FS_KIND_BTRFS, FINDING_WARNING, "must read all" },
 		{ "rw,nodatacow", FS_KIND_BTRFS, FINDING_WARNING, "overwritten in place" },
 		{ "compress-force=zstd:3", FS_KIND_BTRFS, FINDING_NOTE, "compress-force=zstd:3:" },
 		{ "rw,compress=zstd:3", FS_KIND_BTRFS, FINDING_OK, "none" },
@@ -287,7 +287,7 @@ static void test_files_from_the_future(Machine *machine, const void *data)
 	scratch_put(machine->scratch, "a", "text");
 	doctor_look_at_files(machine->scratch->fd, &machine->view, NULL, machine->findings);
 	g_assert_nonnull(found(machine, "space"));
-	assert_found(machine, "owners", FINDING_OK, "owns any of the 1 names");
+	assert_found(machine, "owners", FINDING_OK, "owns the 1 names");
 	/* The view's clock is in 2026-09, but the file is made now. */
 	machine->view.now_usec = g_get_real_time() - INT64_C(3600) * G_USEC_PER_SEC;
 	doctor_look_at_files(machine->scratch->fd, &machine->view, NULL, machine->findings);

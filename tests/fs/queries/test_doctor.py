@@ -200,7 +200,7 @@ def test_without_privilege_it_is_told_what_is_missing(make_filesystem, kind, tmp
     assert doctor.level("sharing") == "ok"
     # The kernel has what root was told of, whoever may ask it.
     if Doctor(filesystem.mount_point).level("page cache") == "ok":
-        assert "there is no cachestat" not in doctor.of("page cache")["evidence"]
+        assert "the kernel has no cachestat" not in doctor.of("page cache")["evidence"]
 
 
 def test_what_is_no_filesystem_of_ours_is_an_error():
@@ -250,16 +250,16 @@ def test_a_mount_point_that_is_mistyped_is_found(make_filesystem, tmp_path):
     found = [each for each in doctor.findings if each["check"] == "configuration"]
     said = [(each["level"], each["evidence"].removeprefix(f"{config}:")) for each in found]
     assert said == [
-        ("warning", f"1: {lines[0]} names no mount point of a btrfs or XFS"),
-        ("warning", f"2: {lines[1]} names no mount point of a btrfs or XFS"),
-        ("note", f"3: {lines[2]} names no mount point of a btrfs or XFS"),
-        ("note", f"4: {lines[3]} names no btrfs or XFS that is mounted"),
+        ("warning", f"1: {lines[0]} names no mount point of a btrfs or XFS filesystem"),
+        ("warning", f"2: {lines[1]} names no mount point of a btrfs or XFS filesystem"),
+        ("note", f"3: {lines[2]} names no mount point of a btrfs or XFS filesystem"),
+        ("note", f"4: {lines[3]} names no mounted btrfs or XFS filesystem"),
         ("warning", f"5: {lines[4]} names no disk of this machine")]
     assert found[0]["advice"] == f"did you mean {short}?"
     assert doctor.status == 12
     told = checked.stderr.splitlines()
     assert told[0] == f"dedupctl: warning: {config}:1: {lines[0]} names no mount point of a btrfs " \
-        f"or XFS: did you mean {short}?"
+        f"or XFS filesystem: did you mean {short}?"
     assert len(told) == 5 and checked.stdout == ""
 
 
