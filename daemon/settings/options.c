@@ -12,7 +12,7 @@
 
 _Static_assert(SETTINGS_ANCHOR_BLOCKS_MAX == WINNOW_ANCHOR_BLOCKS_MAX &&
 		       SETTINGS_WINDOW_ANCHORS_MAX == WINNOW_WINDOW_MAX,
-	       "what may be asked for is what can be done");
+	       "the largest settings must be possible");
 
 /* Options with values that the configuration does not have. */
 static const ConfigKey own_keys[] = {
@@ -30,7 +30,7 @@ static const ConfigKey own_keys[] = {
 		.type = CONFIG_CHOICE,
 		.standard = "normal",
 		.words = priority_policy_names,
-		.help = "Who comes first on the processor and the disks.",
+		.help = "Priority of a pass on the processor and the disks.",
 		.offset = offsetof(Settings, priority),
 	},
 };
@@ -140,21 +140,21 @@ bool options_parse(char ***arguments, Settings *settings, bool *ret_done, GError
 		{ "now", 0, 0, G_OPTION_ARG_NONE, &settings->now,
 		  "Begin outside of Window=, too, and do not end with it", NULL },
 		{ "changed", 0, 0, G_OPTION_ARG_NONE, &settings->only_changed,
-		  "Go by what changed since the last pass, and make no first one", NULL },
+		  "Look only at changes since the last pass, and refuse a first one", NULL },
 		{ "queue", 0, 0, G_OPTION_ARG_NONE, &settings->queue,
 		  "Wait for another process that works on a filesystem, or holds it", NULL },
 		{ "config", 0, 0, G_OPTION_ARG_FILENAME, &settings->config,
-		  "Read the configuration in FILE alone, or none", "FILE|none" },
+		  "Read only the configuration in FILE, or none", "FILE|none" },
 		{ "state-dir", 0, 0, G_OPTION_ARG_FILENAME, &state_directory,
 		  "Keep the hash stores in DIR", "DIR" },
 		{ "exclude", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &settings->excludes,
-		  "Leave alone what matches GLOB (repeatable)", "GLOB" },
+		  "Skip files that match GLOB (repeatable)", "GLOB" },
 		{ "rebuild", 0, 0, G_OPTION_ARG_NONE, &settings->rebuild,
 		  "Move an existing store aside and begin a new one", NULL },
 		{ "quiet", 'q', 0, G_OPTION_ARG_NONE, &settings->quiet,
 		  "Show neither progress nor the report for people", NULL },
 		{ "verbose", 'v', 0, G_OPTION_ARG_NONE, &settings->verbose,
-		  "Name examples of what was left alone", NULL },
+		  "Name examples of skipped files", NULL },
 		{ "version", 0, 0, G_OPTION_ARG_NONE, &version, "Print the version", NULL },
 		{ G_OPTION_REMAINING, 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &settings->paths, NULL,
 		  NULL },
@@ -169,8 +169,8 @@ bool options_parse(char ***arguments, Settings *settings, bool *ret_done, GError
 	add_keys(keys, n, options, context);
 	add_keys(own_keys, G_N_ELEMENTS(own_keys), options, context);
 	g_option_context_set_summary(
-		context, "Finds equal data on mounted btrfs and XFS filesystems and has the kernel "
-			 "share it.");
+		context,
+		"Finds equal data on mounted btrfs and XFS filesystems and deduplicates it.");
 	if (!g_option_context_parse_strv(context, arguments, error))
 		return false;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Where the space lies that sharing equal files would free: as a treemap, as a tree, and as groups of files.
+// The places where equal files take space that deduplication would free: as a treemap, as a tree, and as groups of files.
 
 import { Alert, Breadcrumb, BreadcrumbItem, Button, Title } from "@patternfly/react-core";
 import { Table, Tbody, Td, Th, Thead, Tr } from "@patternfly/react-table";

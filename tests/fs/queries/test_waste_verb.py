@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""dedupctl waste: where the space lies that sharing equal files would free."""
+"""dedupctl waste: in which places equal files take space that deduplication would free."""
 
 import functools
 import json
