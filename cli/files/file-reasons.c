@@ -124,7 +124,7 @@ static void add_skip(Reasons *reasons, SkipReason reason, uint64_t bytes)
 					: file_rules_text(reasons->rules, reason);
 
 	add_take(reasons, skip_reason_name(reason), bytes,
-		 g_strdup_printf("a pass left it alone: %s", text));
+		 g_strdup_printf("a pass skipped it: %s", text));
 }
 
 /* Whether the reason is clear without the last pass. */
@@ -192,12 +192,11 @@ static void judge_unknown(Reasons *reasons, uint64_t bytes)
 			 g_strdup_printf("it was written or changed since the last pass began, %s",
 					 begun));
 	else
-		add_take(
-			reasons, "never-seen", bytes,
-			g_strdup_printf("the last pass, which began %s, did not come to it: it may "
-					"lie outside of what that was over, or be left out by its "
-					"options",
-					begun));
+		add_take(reasons, "never-seen", bytes,
+			 g_strdup_printf(
+				 "the last pass, which began %s, did not reach it: it may lie "
+				 "outside of the paths of that pass, or its options exclude it",
+				 begun));
 }
 
 /* The extents that are pinned for one cause by one file are one reason. */
@@ -229,8 +228,8 @@ static void add_unsettled(Reasons *reasons, uint64_t bytes, const char *known)
 		return;
 	add_take(reasons, "unsettled", bytes,
 		 g_strdup_printf(
-			 "%s%sit was not matched with all that is known yet: a pass was cut short, "
-			 "shared nothing (--dry-run), put it off, or left out what equals it",
+			 "%s%sno pass has matched it with all known files yet: a pass ended early, "
+			 "shared nothing (--dry-run), deferred it, or excluded its duplicates",
 			 known ? known : "", known ? "; " : ""));
 }
 
@@ -256,8 +255,8 @@ static void add_equal(Reasons *reasons, bool is_unsettled, uint64_t bytes)
 		add(reasons, "equal", bytes, said);
 	} else {
 		add_take(reasons, "equal", bytes,
-			 g_strdup_printf("%s: the last pass shared nothing (--dry-run), was cut "
-					 "short, or was kept from it by its policies",
+			 g_strdup_printf("%s: the last pass shared nothing (--dry-run), ended "
+					 "early, or its policies prevented it",
 					 said));
 	}
 }
@@ -272,9 +271,9 @@ static void add_unique(Reasons *reasons, const ReportedExtent *extent, uint64_t 
 	if (extent->extent_bytes > 0 && !report->is_version) {
 		add(reasons, "unique", bytes,
 		    may_read && (extent->flags & PIECE_ENCODED || reasons->judges->is_compressing)
-			    ? "no other extent has its checksums; data that is compressed in "
-			      "another way, or not, is not found by them: Compressed=read would "
-			      "look"
+			    ? "no other extent has its checksums, which cannot find data that is "
+			      "compressed differently, or not at all; Compressed=read would look "
+			      "for it"
 			    : "no other extent has its checksums");
 		return;
 	}
@@ -283,8 +282,8 @@ static void add_unique(Reasons *reasons, const ReportedExtent *extent, uint64_t 
 		n_changed += g_array_index(report->others, ReportedFile, i).relation > OTHER_EQUALS;
 	if (n_changed == 0)
 		add(reasons, "unique", bytes,
-		    "no file that the store knows equals it as a whole; equal parts are not looked "
-		    "for here");
+		    "no file that the store knows equals it as a whole; dedupctl does not look for "
+		    "equal parts here");
 	else
 		add_take(
 			reasons, "unique", bytes,
@@ -309,13 +308,14 @@ static void judge_lone(Reasons *reasons, const ReportedExtent *extent, uint64_t 
 				      : NULL);
 	else if (report->is_in_use)
 		add(reasons, "not-asked", bytes,
-		    "a pass works on the filesystem, so what equals it was not asked");
+		    "a pass works on the filesystem, so dedupctl did not look for its duplicates");
 	else if (extent->has_differed)
-		add(reasons, "differs", bytes, "what has its checksums was found to be different");
+		add(reasons, "differs", bytes,
+		    "the data with the same checksums turned out to be different");
 	else if (extent->is_source)
 		add(reasons, "source", bytes,
-		    "it is the copy that stays: what equals parts of it is shared with it where "
-		    "that frees space");
+		    "it is the copy that stays: passes share its duplicates with it if that frees "
+		    "space");
 	else
 		add_unique(reasons, extent, bytes);
 }
@@ -331,13 +331,12 @@ static void judge_state(Reasons *reasons, const ReportedExtent *extent, FileStat
 		break;
 	case FILE_STALE:
 		add(reasons, "changed-since", bytes,
-		    "it is not as it was when a pass looked at it: it was written, or its owner or "
-		    "mode changed");
+		    "it changed after a pass looked at it: its data, owner or mode");
 		break;
 	case FILE_FRESH:
 		add(reasons, "changed-since", bytes,
-		    "it was written shortly before the last pass, which could not be sure of it: "
-		    "the next one looks at it again");
+		    "it was written shortly before the last pass, so the next one looks at it "
+		    "again");
 		break;
 	case FILE_HALF:
 		add_unsettled(reasons, bytes, "a part of it was read");
@@ -415,8 +414,8 @@ static void add_shared(Reasons *reasons, guint place)
 	if (own > 0)
 		add(reasons, "shared", own,
 		    reasons->report->is_mapped
-			    ? "the file itself has this data in several places; whether other "
-			      "files have it, too, cannot be told here"
+			    ? "the file itself has this data in several places; dedupctl cannot "
+			      "tell whether other files have it, too"
 			    : "only with itself: the file repeats this data");
 
 	for (guint i = n_before; i < reasons->list->len; i++)
@@ -488,8 +487,8 @@ static bool judge(Reasons *reasons, FileReport *report, GError **error)
 		return true;
 	if (reasons->file->stat.is_immutable)
 		add(reasons, "immutable", report->data_bytes - reasons->shared_bytes,
-		    "others may share its data, it cannot share theirs; 'chattr -i' on it, and a "
-		    "pass, would");
+		    "others may share its data, but it cannot share theirs before 'chattr -i' and "
+		    "another pass");
 	return !reasons->judges->store || judge_examples(reasons, error);
 }
 

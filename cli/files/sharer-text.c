@@ -11,16 +11,15 @@ static char *text_without_names(const FileReport *report, const NamedFile *file,
 {
 	if (report->is_in_use)
 		return g_strdup("it shares this with other files: a pass works on the filesystem, "
-				"so which these are was not asked");
+				"so dedupctl did not ask for their names");
 	if (file->identity.kind == FS_KIND_BTRFS && geteuid() != 0)
-		return g_strdup(
-			"it shares this with other files: which these are only root is told");
+		return g_strdup("it shares this with other files: only root can see which");
 	if (n > 0)
 		return g_strdup_printf("it shares this with %" G_GUINT64_FORMAT
 				       " other file%s, of which no name is known",
 				       n, n == 1 ? "" : "s");
-	return g_strdup("it shares this with other files: which these are the filesystem does not "
-			"tell, and no file that the store knows has all of it");
+	return g_strdup("it shares this with other files: the filesystem does not tell which, and "
+			"no file that the store knows has all of it");
 }
 
 char *sharer_text(const FileReport *report, const NamedFile *file)

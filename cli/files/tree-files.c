@@ -152,7 +152,8 @@ static bool enter_root(TreeFiles *files, GError **error)
 		g_autofree char *text = message_terminal_text(directory);
 
 		g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_INVAL,
-			    "%s lies on no btrfs or XFS: dedupd works on these", text);
+			    "%s is not on a btrfs or XFS filesystem: dedupd supports only these",
+			    text);
 		return false;
 	}
 

@@ -12,10 +12,10 @@ static const char *const pin_advice[PIN_CAUSES] = {
 	[PIN_DELETED_FILE] =
 		"a deleted file that is still open shows them; end the program that has "
 		"it open ('lsof +L1')",
-	[PIN_DIFFERS] = "what has equal checksums differs; nothing to do",
+	[PIN_DIFFERS] = "other data with equal checksums differs; nothing to do",
 	[PIN_NEEDS_READING] =
 		"they are compressed and equal others in part; Compressed=read would read them",
-	[PIN_UNFIT_SOURCES] = "what equals them cannot take their place; a later pass tries again",
+	[PIN_UNFIT_SOURCES] = "their duplicates cannot replace them; a later pass tries again",
 	[PIN_TOO_COSTLY] = "too many references would have to be compared; raise MaxCompare=, or "
 			   "delete snapshots that show them",
 	[PIN_READ_ONLY_SNAPSHOT] =
@@ -43,7 +43,7 @@ static const char *const skip_advice[SKIP_REASONS] = {
 	[SKIP_TOO_DEEP] = "the directories are nested too deep; move them up",
 	[SKIP_DENIED] = "files of other users; run the pass as root",
 	[SKIP_LEASED] = "a program holds a lease on them; the next pass tries again",
-	[SKIP_UNREADABLE] = "the disk does not give the data; restore the files that are named",
+	[SKIP_UNREADABLE] = "the disk cannot read their data; restore the named files",
 	[SKIP_SWAP_FILE] = "swap files, which the kernel takes only if they share nothing; "
 			   "'wipefs -a' on one that is none any more would allow it",
 	[SKIP_BOOT] = "files of /boot, which boot loaders read; nothing to do",
@@ -53,7 +53,7 @@ static const char *const skip_advice[SKIP_REASONS] = {
 	[SKIP_INLINE] = "data inside metadata; nothing can be deduplicated there",
 	[SKIP_BUSY] = "in use, or part of a snapshot being sent; the next pass tries again",
 	[SKIP_CHANGED] = "changed while the pass ran; the next pass tries again",
-	[SKIP_DIFFERS] = "what has equal checksums differs; nothing to do",
+	[SKIP_DIFFERS] = "other data with equal checksums differs; nothing to do",
 	[SKIP_NO_SPACE] = "no room for metadata or quota; free space, the next pass tries again",
 	[SKIP_READ_ONLY] = "the filesystem is mounted read-only; mount it writable",
 	[SKIP_REALTIME] = "data on the realtime device; the kernel cannot share it",
@@ -150,7 +150,7 @@ char *advice_of_extents(PinCause cause, uint64_t n, uint64_t uncovered_bytes, ui
 		return g_strdup("would split the file into too many extents (MinRun=)");
 	case PIN_SNAPSHOTS:
 		return g_strdup_printf(
-			"it is freed when the snapshots are deleted that show it%s%s",
+			"it is freed when the snapshots that show it are deleted%s%s",
 			by ? ", the newest of them " : "", name);
 	default:
 		return advice_with_name(advice_of_pin(cause), in, name);
@@ -168,8 +168,8 @@ char *advice_of_own_extents(PinCause cause, uint64_t n, uint64_t uncovered_bytes
 	g_autofree char *all = size_text(bytes);
 
 	return g_strdup_printf(
-		"%s of %s equal other data, but btrfs gives back whole extents only, "
-		"and %s of %s %s are nowhere else; Rewrite=auto copies small rests, "
-		"Rewrite=more larger ones, and writing these anew lets the next pass free it",
+		"%s of %s equal other data, but btrfs frees only whole extents, and %s of %s %s "
+		"exist nowhere else; Rewrite=auto copies small remainders, Rewrite=more larger "
+		"ones; rewriting them lets the next pass free it",
 		covered, n == 1 ? "it" : "these extents", uncovered, n == 1 ? "its" : "their", all);
 }

@@ -316,7 +316,7 @@ static const Metric metrics_all[] = {
 	{ "dedupd_wait_reason", "gauge", "What the service waits for before the next pass.",
 	  add_wait_reason, NULL },
 	{ "dedupd_next_pass_timestamp_seconds", "gauge",
-	  "When the service looks next whether a pass begins, if time decides that.", add_next,
+	  "When the service next checks whether to begin a pass, if time decides that.", add_next,
 	  NULL },
 	{ "dedupd_last_pass_end_timestamp_seconds", "gauge", "When the last pass ended.",
 	  add_last_end, NULL },

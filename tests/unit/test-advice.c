@@ -75,8 +75,8 @@ static void test_a_file_that_keeps_its_own_extents_is_told_both_parts(void)
 	g_autofree char *said =
 		advice_of_own_extents(PIN_UNCOVERED, 1, UINT64_C(10) << 20, UINT64_C(16) << 20);
 
-	g_assert_true(g_str_has_prefix(said, "6 MiB of it equal other data, but btrfs gives back "
-					     "whole extents only, and 10 MiB of its 16 MiB are "
+	g_assert_true(g_str_has_prefix(said, "6 MiB of it equal other data, but btrfs frees only "
+					     "whole extents, and 10 MiB of its 16 MiB exist "
 					     "nowhere else; Rewrite=auto"));
 	g_assert_null(advice_of_own_extents(PIN_UNCOVERED, 1, 4096, 4096));
 	g_assert_null(advice_of_own_extents(PIN_PIECES, 1, 4096, 8192));

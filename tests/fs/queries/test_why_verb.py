@@ -115,7 +115,7 @@ def test_on_btrfs_who_shares_is_told_to_root_alone(make_filesystem, users_dedupd
     said = harness.dedupctl("why", "--json", one, dedupd=users_dedupd, user=harness.USER).stdout
     row, = json.loads(said)["reasons"]
     assert (row["reason"], row["bytes"]) == ("shared", MIB)
-    assert row["evidence"].endswith("which these are only root is told")
+    assert row["evidence"].endswith("only root can see which")
 
 
 def test_what_equals_others_and_was_left_as_it_is_is_said(tree, dedupd, ask, learn):
@@ -221,7 +221,7 @@ def test_of_a_file_that_was_left_alone_no_other_reason_is_made_up(make_filesyste
     harness.settle(filesystem)
     assert dedupd.run().skipped == {"swap-file": 1}
     assert evidence(dedupd, swap) == {
-        "swap-file": "a pass left it alone: swap files, which the kernel takes only if they share nothing; "
+        "swap-file": "a pass skipped it: swap files, which the kernel takes only if they share nothing; "
         "'wipefs -a' on one that is none any more would allow it"}
 
 
@@ -269,7 +269,7 @@ def test_a_file_of_which_equals_changed_is_told_that(make_filesystem, make_dedup
         "no file that the store knows equals it as a whole, but 1 file that did changed since, or "
         "is gone: make a pass")
     assert evidence(dedupd, alone) == {"unique": "no file that the store knows equals it as a whole; "
-                                                 "equal parts are not looked for here"}
+                                                 "dedupctl does not look for equal parts here"}
 
 
 def test_what_is_compressed_may_equal_what_is_not(compressing, make_dedupd, configure):
@@ -278,7 +278,7 @@ def test_what_is_compressed_may_equal_what_is_not(compressing, make_dedupd, conf
     one = write(tree / "one", content.text(1, 128 * KIB))
     harness.settle(compressing)
     assert dedupd.run(find="checksums").status == 0
-    assert evidence(dedupd, one)["unique"].endswith("Compressed=read would look")
+    assert evidence(dedupd, one)["unique"].endswith("Compressed=read would look for it")
     assert "Compressed" not in evidence(dedupd, one, configure("Compressed=read"))["unique"]
 
 
@@ -313,8 +313,8 @@ def test_who_pins_is_named(make_filesystem, make_dedupd):
     row, = why(dedupd, two)
     assert (row["reason"], row["bytes"]) == ("pinned", 2 * MIB)
     assert row["evidence"].startswith(
-        "1 MiB of it equal other data, but btrfs gives back whole extents only, and 1 MiB of its "
-        "2 MiB are nowhere else; Rewrite=auto")
+        "1 MiB of it equal other data, but btrfs frees only whole extents, and 1 MiB of its "
+        "2 MiB exist nowhere else; Rewrite=auto")
     assert "Rewrite=" in row["evidence"] and "shown by" not in row["evidence"]
 
 
@@ -376,7 +376,7 @@ def test_an_immutable_file_is_told_so(tree, dedupd, ask, learn):
         learn()
         assert ask(one)["immutable"] == MIB
         said = evidence(dedupd, one)["immutable"]
-        assert said.startswith("others may share its data, it cannot share theirs")
+        assert said.startswith("others may share its data, but it cannot share theirs")
         content.clone(one, tree / "two")
         assert ask(one) == {"shared": MIB}, "all that could be is shared"
     finally:
