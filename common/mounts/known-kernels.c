@@ -94,8 +94,8 @@ static const KernelBug bugs[] = {
 	  .kind = FS_KIND_XFS,
 	  .level = KERNEL_BUG_WARNING,
 	  .repaired = "5.15.212 6.1.178 6.6.145 6.12.96 6.18.39 7.1.4",
-	  .what = "who may write to a shared file can change the files that share its data (until "
-		  "7.1)",
+	  .what = "a user that may write to a shared file can change the files that share its data "
+		  "(until 7.1)",
 	  .advice = UPDATE "; or do not share across owners (AcrossOwners=no)" },
 	/* CVE-2026-98975 */
 	{ .first = BRANCH(6, 10),
@@ -186,9 +186,9 @@ char *kernel_release_refusal(const KernelRelease *kernel, FsKind kind)
 
 	while ((bug = kernel_bug_next(kernel, kind, bug)))
 		if (kernel_bug_is_refused(bug, kernel))
-			return g_strdup_printf("nothing is deduplicated with this kernel: %s; %s "
-					       "(" ANY_KERNEL_VARIABLE
-					       "=1 in the environment does it nevertheless)",
+			return g_strdup_printf("dedupd deduplicates nothing with this kernel: %s; "
+					       "%s (" ANY_KERNEL_VARIABLE
+					       "=1 in the environment overrides this)",
 					       bug->what, bug->advice);
 	return NULL;
 }

@@ -36,10 +36,9 @@ char *mount_options_refusal(const char *path, const char *mount_point, bool has_
 			    bool is_read_only)
 {
 	if (!has_reflink)
-		return g_strdup_printf(
-			"%s lies on an XFS without reflink, which is chosen when it is made: "
-			"mkfs.xfs -m reflink=1 and copying the files over would help",
-			path);
+		return g_strdup_printf("%s is on an XFS filesystem without reflink: make a new one "
+				       "with 'mkfs.xfs -m reflink=1', and copy the files there",
+				       path);
 	if (is_read_only)
 		return g_strdup_printf("%s is mounted read-only: nothing can be deduplicated there",
 				       mount_point);

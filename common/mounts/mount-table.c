@@ -214,10 +214,9 @@ static char *why_not_reachable(const MountedFilesystem *filesystem)
 
 		/* XFS answers EIO to everything after a shutdown. */
 		if (other->failure == EIO && strcmp(filesystem->type, "xfs") == 0)
-			return g_strdup_printf(
-				"%s was shut down, by its admin or after an error: "
-				"the kernel's log says why, and only mounting it anew helps",
-				other->target);
+			return g_strdup_printf("%s was shut down, by its admin or after an error: "
+					       "see the kernel's log, and mount it anew",
+					       other->target);
 		if (other->failure)
 			return g_strdup_printf("cannot look at %s: %s", other->target,
 					       g_strerror(other->failure));
@@ -262,8 +261,8 @@ void mounted_filesystem_set_silent(MountedFilesystem *filesystem)
 	for (size_t i = 0; i < filesystem->mount_points->len; i++)
 		((MountPoint *)filesystem->mount_points->pdata[i])->is_reachable = true;
 	g_free(filesystem->refusal);
-	filesystem->refusal = g_strdup_printf(
-		"%s does not answer: its disk hangs, or what it is mounted on", first->target);
+	filesystem->refusal =
+		g_strdup_printf("%s does not answer: its disk or its mount hangs", first->target);
 }
 
 bool mounted_filesystem_goes_by_superblock(const MountedFilesystem *filesystem)

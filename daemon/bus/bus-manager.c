@@ -41,7 +41,7 @@ static int on_find(sd_bus_message *message, void *data, sd_bus_error *error)
 	if (!managed)
 		return sd_bus_error_setf(
 			error, BUS_ERROR_UNKNOWN,
-			"no btrfs or XFS that is mounted has the UUID, mount point or device %s",
+			"no mounted btrfs or XFS filesystem has the UUID, mount point or device %s",
 			name);
 
 	path = bus_filesystem_path(managed_filesystem_view(managed).uuid);
@@ -78,8 +78,7 @@ static int do_set_budget(sd_bus_message *message, void *bus, sd_bus_error *error
 		return failed;
 	if (!disk_table_set_limits(disks, name, &limits))
 		return sd_bus_error_setf(error, BUS_ERROR_UNKNOWN_DISK,
-					 "%s is no disk of a filesystem that is looked after",
-					 name);
+					 "%s is not a disk of an enabled filesystem", name);
 
 	g_message("the budget of %s is %" G_GUINT64_FORMAT " bytes and %" G_GUINT64_FORMAT
 		  " requests per second (0: no limit)",

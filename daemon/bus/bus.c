@@ -117,7 +117,7 @@ static int on_message(sd_bus_message *message, void *data, sd_bus_error *error)
 
 static void on_given_up(void *data)
 {
-	g_debug("hung up on a peer that left, or sent what none may");
+	g_debug("hung up on a peer that left or sent a forbidden message");
 	hang_up(data);
 }
 

@@ -273,7 +273,7 @@ static const char *why_no_list(const Pass *pass)
 	if (!is_whole(filesystem))
 		return "the pass is over a part of the filesystem";
 	if (pass->keeps_left_out)
-		return "what it leaves out is not to be forgotten";
+		return "the store must keep the files that the pass skips";
 	if (pass->settings->excludes && pass->settings->excludes[0])
 		return "--exclude looks at names";
 	if (pass->settings->patterns && pass->settings->patterns[0])

@@ -76,10 +76,10 @@ static void on_late(void *data)
 {
 	FilesystemSearch *search = data;
 	FilesystemSearchDone done = search->done;
-	g_autoptr(GError) error = g_error_new(
-		FILESYSTEM_ERROR, FILESYSTEM_ERROR_PATH,
-		"paths could not be looked up within %d seconds: where they lead to hangs",
-		(int)(FILESYSTEM_SEARCH_USEC / G_USEC_PER_SEC));
+	g_autoptr(GError) error =
+		g_error_new(FILESYSTEM_ERROR, FILESYSTEM_ERROR_PATH,
+			    "cannot look up paths within %d seconds: their filesystem hangs",
+			    (int)(FILESYSTEM_SEARCH_USEC / G_USEC_PER_SEC));
 
 	search->done = NULL;
 	done(NULL, error, search->data);
@@ -94,7 +94,7 @@ FilesystemSearch *filesystem_search_new(MainLoop *loop, SearchPurpose purpose, c
 
 	if (!count_thread(purpose)) {
 		g_set_error_literal(error, FILESYSTEM_ERROR, FILESYSTEM_ERROR_UNSUITABLE,
-				    "too many paths are looked up that lead to where it hangs");
+				    "too many lookups of paths wait for a filesystem that hangs");
 		return NULL;
 	}
 

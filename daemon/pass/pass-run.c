@@ -178,10 +178,9 @@ static bool apply_policy(Pass *pass, GError **error)
 		return true;
 	if (pass->settings->dry_run) {
 		if (known)
-			g_warning(
-				"the last pass over %s had other policies: what it left alone for "
-				"these is not foretold, but 'dedupctl estimate' foretells it",
-				pass->filesystem->mount_point);
+			g_warning("the last pass over %s had other policies: --dry-run does not "
+				  "predict the files that it skipped, but 'dedupctl estimate' does",
+				  pass->filesystem->mount_point);
 		return true;
 	}
 
@@ -240,11 +239,9 @@ static bool require_known(Pass *pass, GError **error)
 	if (n_objects > 0)
 		return true;
 
-	g_set_error(
-		error, FILESYSTEM_ERROR, FILESYSTEM_ERROR_UNSUITABLE,
-		"nothing is known of %s yet, so all of it would count as changed: a pass without "
-		"--changed has to come first",
-		pass->filesystem->mount_point);
+	g_set_error(error, FILESYSTEM_ERROR, FILESYSTEM_ERROR_UNSUITABLE,
+		    "the store knows nothing of %s yet: make a pass without --changed first",
+		    pass->filesystem->mount_point);
 	return false;
 }
 

@@ -430,7 +430,7 @@ static void add_deferred(GString *lines, const Settings *settings, const PassRes
 			 result->deferred.last_snapshot ? result->deferred.last_snapshot : id);
 	if (result->deferred.written_bytes > 0)
 		add_line(lines, "",
-			 "%s %s written anew for what is deferred, which is not taken off what is "
+			 "%s %s written anew for deferred space, and not subtracted from the space "
 			 "freed",
 			 written, settings->dry_run ? "would be" : "were");
 	if (result->deferred.released_bytes > 0)

@@ -241,7 +241,7 @@ static bool may_begin(const Settings *settings, const Filesystem *filesystem)
 		local = g_date_time_new_from_unix_local(open);
 		text = g_date_time_format(local, "%Y-%m-%d %H:%M");
 	}
-	g_warning("%s is left for its window%s%s (--now does not wait)", filesystem->mount_point,
+	g_warning("skipping %s until its window%s%s (--now does not wait)", filesystem->mount_point,
 		  text ? ", which opens at " : "", text ? text : "");
 	return false;
 }

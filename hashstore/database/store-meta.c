@@ -179,7 +179,7 @@ bool store_meta_load(HashStore *store, GError **error)
 		return false;
 	while (row) {
 		if (!load_row(store, all, &n_known)) {
-			database_set_corrupt(store->database, "what it says of itself is not valid",
+			database_set_corrupt(store->database, "its own description is not valid",
 					     error);
 			return false;
 		}
@@ -187,7 +187,7 @@ bool store_meta_load(HashStore *store, GError **error)
 			return false;
 	}
 	if (n_known != 9 || (store->about.block_bytes & (store->about.block_bytes - 1)) != 0) {
-		database_set_corrupt(store->database, "it does not say what it is about", error);
+		database_set_corrupt(store->database, "it does not name its filesystem", error);
 		return false;
 	}
 	/* In a damaged store no object is settled. */

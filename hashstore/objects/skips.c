@@ -97,7 +97,7 @@ bool skip_cursor_next(SkipCursor *cursor, const SkipRecord **ret, GError **error
 	cursor->record.bytes = (uint64_t)sqlite3_column_int64(row, 2);
 	if (!cursor->record.reason) {
 		database_set_corrupt(cursor->all->snapshot->database,
-				     "what was left alone has no reason", error);
+				     "a skipped file has no reason", error);
 		return false;
 	}
 	if (!read_examples(cursor, row, error))

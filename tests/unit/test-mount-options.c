@@ -41,7 +41,8 @@ static void test_a_refusal_names_what_was_asked_for_and_what_to_change(void)
 	g_autofree char *reflink = mount_options_refusal("/mnt/a/file", "/mnt/a", false, true);
 	g_autofree char *read_only = mount_options_refusal("/mnt/a/file", "/mnt/a", true, true);
 
-	g_assert_true(g_str_has_prefix(reflink, "/mnt/a/file lies on an XFS without reflink"));
+	g_assert_true(
+		g_str_has_prefix(reflink, "/mnt/a/file is on an XFS filesystem without reflink"));
 	g_assert_nonnull(strstr(reflink, "mkfs.xfs -m reflink=1"));
 	g_assert_true(g_str_has_prefix(read_only, "/mnt/a is mounted read-only"));
 	g_assert_null(mount_options_refusal("/mnt/a/file", "/mnt/a", true, false));

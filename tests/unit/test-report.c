@@ -530,9 +530,9 @@ static void test_people_see_what_was_written_for_deferred_extents(void)
 	sample->result.deferred.last_snapshot = g_strdup("/srv/kept");
 	assert_says(sample, "3 MiB will be freed when 2 snapshots are deleted (last: /srv/kept)");
 	sample->result.deferred.written_bytes = 4096;
-	assert_says(sample, "4 KiB were written anew for what is deferred, which is not taken off");
+	assert_says(sample, "4 KiB were written anew for deferred space, and not subtracted");
 	sample->settings.dry_run = true;
-	assert_says(sample, "4 KiB would be written anew for what is deferred");
+	assert_says(sample, "4 KiB would be written anew for deferred space");
 	assert_does_not_say(sample, "released");
 	sample->result.deferred.released_bytes = 8192;
 	assert_says(sample, "8 KiB, as");

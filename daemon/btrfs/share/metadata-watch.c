@@ -10,7 +10,7 @@ static void stop(const Pass *pass, const BtrfsSpace *space)
 	g_autofree char *kept = size_text(metadata_reserve_bytes(space));
 
 	pass->result->stopped_reason = g_strdup("little room is left for metadata");
-	g_warning("%s: sharing stops, as metadata has room for %s more, and %s are kept free",
+	g_warning("%s: sharing stops, as metadata has room for %s, and dedupd keeps %s free",
 		  pass->filesystem->mount_point, left, kept);
 }
 

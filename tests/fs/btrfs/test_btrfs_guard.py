@@ -215,7 +215,7 @@ def test_sharing_stops_before_metadata_is_full(make_filesystem, make_dedupd):
     assert short.status == STOPPED, short.stderr
     assert short.report["outcome"] == "interrupted"
     assert short.filesystem["stopped_reason"] == "little room is left for metadata"
-    assert "8 MiB are kept free" in short.stderr
+    assert "dedupd keeps 8 MiB free" in short.stderr
     assert short.shared["calls"] == 0 and short.freed_bytes == 0
     assert short.skip_of("no-metadata-space")["bytes"] == 300 * 16 * KIB
     harness.assert_unchanged(before, tree)

@@ -391,7 +391,7 @@ def check_pass(dedupd, tree=None, paths=(), status=0, user=None, has_clones=Fals
     assert_unchanged(before, tree)
     freed = physical_before - oracle.physical_bytes(tree)
     if first.found["by"] == "checksums":
-        # What was copied for extents that snapshots hold is not taken off what is freed.
+        # The report does not subtract the copies for extents that snapshots hold from the space freed.
         freed = used_before - used_data_bytes(filesystem) + first.filesystem["deferred"]["written_bytes"]
     least = freed
     if has_clones:

@@ -144,7 +144,7 @@ def test_polkit_decides_for_others(bus, path, allowed, may_inspect, may_control)
     assert denied != may_control
     budgeted = set_budget(bus, user=USER)
     # It is not said either which disks there are.
-    assert ("no disk of a filesystem" in budgeted.stderr) == may_control
+    assert ("not a disk of an enabled" in budgeted.stderr) == may_control
 
 
 def test_questions_that_polkit_does_not_answer_are_bounded_for_each_user(bus, path):
