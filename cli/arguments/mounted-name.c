@@ -139,20 +139,22 @@ char *mounted_name_refusal(const MountTable *mounts, const char *typed)
 
 	if (strpbrk(typed, "*?["))
 		return g_strdup_printf(
-			"%s is no mount point: each filesystem is named by itself, and "
-			"patterns name none",
+			"%s is not a mount point: name each filesystem by itself, without patterns",
 			shown);
 	if (above)
-		return g_strdup_printf("%s is no mount point: it lies on what is mounted on %s",
-				       shown, meant);
+		return g_strdup_printf(
+			"%s is not a mount point: it lies on the filesystem mounted on %s", shown,
+			meant);
 	if (kind)
 		return g_strdup_printf("%s is %s; dedupd supports btrfs and XFS", shown, kind);
 	if (near)
-		return g_strdup_printf("%s is no btrfs or XFS that is mounted: did you mean %s?",
-				       shown, meant);
+		return g_strdup_printf(
+			"%s is not a mounted btrfs or XFS filesystem: did you mean %s?", shown,
+			meant);
 	if (targets->len == 0)
-		return g_strdup_printf("%s is no btrfs or XFS that is mounted: there is none",
-				       shown);
+		return g_strdup_printf(
+			"%s is not a mounted btrfs or XFS filesystem: none is mounted", shown);
 
-	return g_strdup_printf("%s is no btrfs or XFS that is mounted: there are %s", shown, list);
+	return g_strdup_printf("%s is not a mounted btrfs or XFS filesystem: these are mounted: %s",
+			       shown, list);
 }

@@ -45,7 +45,8 @@ static bool identify(NamedFile *file, const LastFilesystem *last, GError **error
 		return false;
 	if (file->identity.kind == FS_KIND_OTHER) {
 		g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_INVAL,
-			    "%s lies on no btrfs or XFS: dedupd works on these", file->text);
+			    "%s is not on a btrfs or XFS filesystem: dedupd supports only these",
+			    file->text);
 		return false;
 	}
 

@@ -47,7 +47,7 @@ static bool identify(const char *path, const char *name, FsIdentity *ret, GError
 	if (ret->kind != FS_KIND_OTHER)
 		return true;
 
-	fail(error, name, "it lies on no btrfs or XFS: dedupd works on these");
+	fail(error, name, "it is not on a btrfs or XFS filesystem: dedupd supports only these");
 	return false;
 }
 

@@ -162,7 +162,7 @@ bool store_list_finish(StoreList *list)
 
 		if (g_hash_table_contains(list->known, name))
 			continue;
-		message_print("no store in %s is of the filesystem %s%s", list->directory, name,
+		message_print("%s contains no store of the filesystem %s%s", list->directory, name,
 			      doubt_of(name));
 		list->failed = true;
 	}

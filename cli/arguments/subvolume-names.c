@@ -30,8 +30,8 @@ int subvolume_open(const char *path, uint64_t *ret_id, GError **error)
 	if (!fs_identity_read(fd, &identity, error))
 		return -1;
 	if (identity.kind != FS_KIND_BTRFS || status.st_ino != BTRFS_NAMES_TOP_INODE) {
-		g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_INVAL,
-			    "%s is no subvolume of a btrfs", safe);
+		g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_INVAL, "%s is not a btrfs subvolume",
+			    safe);
 		return -1;
 	}
 	if (!fs_subvolume_read(fd, FS_KIND_BTRFS, ret_id, error))

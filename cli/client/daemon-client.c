@@ -419,7 +419,7 @@ static char *find_uuid(DaemonClient *client, const char *name, GError **error)
 		return g_strdup(name);
 
 	g_set_error(error, DAEMON_CLIENT_ERROR, DAEMON_CLIENT_ERROR_UNKNOWN,
-		    "no btrfs or XFS that is mounted has the UUID or mount point %s", name);
+		    "no mounted btrfs or XFS filesystem has the UUID or mount point %s", name);
 	return NULL;
 }
 

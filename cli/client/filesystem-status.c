@@ -118,9 +118,9 @@ static void append_pause(GString *text, const DaemonFilesystem *live)
 	bool has_end = live->waits_until_usec > 0 && strcmp(live->wait_reason, "paused") == 0;
 	g_autofree char *until = has_end ? time_text_local((int64_t)live->waits_until_usec) : NULL;
 	g_autofree char *what =
-		until ? g_strdup_printf("paused until %s: 'dedupctl resume' has it go on before",
+		until ? g_strdup_printf("paused until %s: 'dedupctl resume' ends the pause earlier",
 					until)
-		      : g_strdup("paused: 'dedupctl resume' has it go on");
+		      : g_strdup("paused: 'dedupctl resume' ends the pause");
 
 	append(text, what);
 }
@@ -145,8 +145,8 @@ char *filesystem_status_trouble(const FilesystemStatus *status)
 	g_autoptr(GString) text = g_string_new(NULL);
 
 	if (status->config_is_wrong)
-		append(text, live ? "the configuration is wrong, and the service holds to the one "
-				    "before: 'dedupctl config --check'"
+		append(text, live ? "the configuration is wrong, and the service keeps the "
+				    "previous one: 'dedupctl config --check'"
 				  : "the configuration is wrong, no pass can begin: 'dedupctl "
 				    "config --check'");
 	if (live)

@@ -158,7 +158,7 @@ StatusList *status_list_read(const Options *options)
 	if (names.typed)
 		names.is_known = g_new0(bool, g_strv_length(names.typed));
 	if (!options->state_directory_is_given && !add_live(list, &names, options))
-		message_print("shown is what the stores say");
+		message_print("the data comes from the stores");
 	add_stored(list, &names, options);
 
 	list->config_is_wrong = is_config_wrong(options);

@@ -173,7 +173,7 @@ char **watch_screen_lines(const WatchView *view)
 	for (guint i = 0; i < view->all->len; i++)
 		add_filesystem(view, lines, view->all->pdata[i]);
 	if (view->all->len == 0)
-		add_line(view, lines, "The service works on no filesystem.");
+		add_line(view, lines, "The service deduplicates no filesystem.");
 	if (view->height > 0) {
 		add_plot(view, lines, "asked of disks", view->samples->read_rates, "\033[34m");
 		add_plot(view, lines, "freed", view->samples->freed_rates, "\033[32m");

@@ -160,11 +160,12 @@ static void print_deferred(const Estimate *estimate)
 
 	if (estimate->deferred_bytes == 0)
 		return;
-	printf("\nBeside what a first pass frees, at least %s would be freed when read-only "
-	       "snapshots are deleted.\n",
+	printf("\nIn addition to a first pass, deleting read-only snapshots would free at least "
+	       "%s.\n",
 	       deferred);
 	if (estimate->deferred_written_bytes > 0)
-		printf("For that, %s would be written, which are not taken off what it frees.\n",
+		printf("A pass would write %s for that; these are not subtracted from the space "
+		       "that it frees.\n",
 		       written);
 }
 
@@ -200,7 +201,7 @@ void estimate_table_draw(const EstimateSubject *subject, const Estimate *estimat
 			values[i] = estimate->blocks[i / BAR_COLUMNS].bytes;
 	g_autofree char *most = size_text(plot_largest(values, G_N_ELEMENTS(values)));
 
-	printf("\n%s: what fixed blocks of a size would free\n", where);
+	printf("\n%s: space that fixed blocks of each size would free\n", where);
 	plot_print(values, G_N_ELEMENTS(values), DRAWING_HEIGHT, "\033[32m", most);
 	printf("%*s ", PLOT_LABEL_COLUMNS - 1, "");
 	for (size_t i = 0; i < ESTIMATE_BLOCK_SIZES; i++) {

@@ -334,7 +334,7 @@ static bool open_filesystem(Writer *writer, GError **error)
 	writer->fd = mount_table_open_uuid(mounts, uuid);
 	if (writer->fd >= 0)
 		return btrfs_info_read(writer->fd, &writer->info, error);
-	return export_refuse(error, "%s is not mounted: the paths of btrfs are looked up there",
+	return export_refuse(error, "%s is not mounted: dedupctl looks up the paths of btrfs there",
 			     uuid);
 }
 

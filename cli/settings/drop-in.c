@@ -70,7 +70,7 @@ static bool check_value(const char *assignment, GError **error)
 	}
 	if (strcmp(name, "Enable") == 0) {
 		g_set_error_literal(error, DROP_IN_ERROR, DROP_IN_ERROR_VALUE,
-				    "Enable= is what 'enable' and 'disable' are for");
+				    "use 'enable' and 'disable' to set Enable=");
 		return false;
 	}
 	if (!key || !(key->sections & CONFIG_FILESYSTEM)) {

@@ -46,7 +46,7 @@ ExitStatus duplicate_stores_each(const char *directory, char *const *names,
 			store_list_failed_take(list, cause);
 			continue;
 		}
-		message_print("%s: which files are equal there cannot be asked meanwhile",
+		message_print("%s: dedupctl cannot ask for equal files there until it ends",
 			      cause->message);
 		g_error_free(cause);
 		status = EXIT_STATUS_IN_USE;

@@ -79,7 +79,7 @@ static ExitStatus show(const GPtrArray *all, const Options *options)
 			add_row(table, disk);
 			continue;
 		}
-		message_print("%s is no disk of a filesystem that is looked after", *name);
+		message_print("%s is not a disk of an enabled filesystem", *name);
 		status = EXIT_STATUS_FAILED;
 	}
 

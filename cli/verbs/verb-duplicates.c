@@ -218,11 +218,10 @@ ExitStatus verb_duplicates(const Options *options)
 	g_auto(Query) query = { 0 };
 
 	if (options->runs)
-		return message_fail(
-			EXIT_STATUS_FAILED,
-			"duplicates: --runs cannot be told from the store, which keeps one "
-			"position in 34 KiB of what was read: where equal runs begin and end "
-			"only a pass finds out ('dedupd --once --dry-run')");
+		return message_fail(EXIT_STATUS_FAILED,
+				    "duplicates: stores do not know --runs: they keep one position "
+				    "in 34 KiB. Only a pass finds where equal runs begin and end "
+				    "('dedupd --once --dry-run')");
 	if (!take_options(&query, options))
 		return EXIT_STATUS_USAGE;
 

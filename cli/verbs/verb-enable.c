@@ -137,13 +137,12 @@ static ExitStatus reload(const Naming *naming, bool has_work)
 	if (!client &&
 	    g_error_matches(error, DAEMON_CLIENT_ERROR, DAEMON_CLIENT_ERROR_NOT_RUNNING)) {
 		if (has_work)
-			tell(BUILT_WITH_SYSTEMD
-				     ? "The next 'dedupd --once' heeds this. The service does "
-				       "not run: 'systemctl enable --now dedupd' starts "
-				       "it, or 'systemctl enable --now dedupd.timer' has "
-				       "a pass made every night."
-				     : "The next 'dedupd --once' heeds this. A running "
-				       "service does so after the signal HUP.");
+			tell(BUILT_WITH_SYSTEMD ? "The next 'dedupd --once' heeds this. The "
+						  "service does not run: 'systemctl enable --now "
+						  "dedupd' starts it, or 'systemctl enable --now "
+						  "dedupd.timer' makes a pass every night."
+						: "The next 'dedupd --once' heeds this. A running "
+						  "service does so after the signal HUP.");
 		return EXIT_STATUS_DONE;
 	}
 	if (client && daemon_client_reload(client, &error))

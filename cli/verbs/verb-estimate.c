@@ -93,7 +93,7 @@ static bool identify(const char *path, FsIdentity *ret, GError **error)
 		return true;
 
 	g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_INVAL,
-		    "%s lies on no btrfs or XFS: dedupd works on these", text);
+		    "%s is not on a btrfs or XFS filesystem: dedupd supports only these", text);
 	return false;
 }
 
@@ -286,8 +286,8 @@ static void estimate_all(Request *request, const GPtrArray *subjects)
 		request->table = table_new_asked(&table_of_estimate, request->options);
 	else if (subjects->len == 0 && request->status == EXIT_STATUS_DONE)
 		message_print(mount_table_filesystems(request->mounts)->len == 0
-				      ? "no btrfs or XFS is mounted"
-				      : "no btrfs or XFS is mounted that can share");
+				      ? "no btrfs or XFS filesystem is mounted"
+				      : "no mounted btrfs or XFS filesystem can share blocks");
 
 	for (guint i = 0; i < subjects->len && !atomic_load(&stop); i++) {
 		g_autoptr(GError) error = NULL;

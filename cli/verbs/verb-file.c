@@ -218,8 +218,8 @@ static void show(const char *name, Table *table, const Options *options, bool is
 		return;
 	}
 	if (report->is_in_use) {
-		message_print("a pass works on the filesystem of %s: who shares its extents, and "
-			      "what equals them, cannot be asked meanwhile",
+		message_print("a pass works on the filesystem of %s: dedupctl cannot ask for files "
+			      "that share or equal its extents until it ends",
 			      file->text);
 		if (*status == EXIT_STATUS_DONE)
 			*status = EXIT_STATUS_IN_USE;

@@ -139,10 +139,10 @@ static bool hold(Holder *holder, const char *uuid, GError **error)
 	if (is_root)
 		return wait_for_passes(uuid, error);
 
-	g_set_error(
-		error, DAEMON_CLIENT_ERROR, DAEMON_CLIENT_ERROR_FAILED,
-		"cannot hold %s: the service %s, and only root keeps off root's passes without it",
-		uuid, holder->client ? "does not know it" : "does not run");
+	g_set_error(error, DAEMON_CLIENT_ERROR, DAEMON_CLIENT_ERROR_FAILED,
+		    "cannot hold %s: the service %s, and without it only root can prevent root's "
+		    "passes",
+		    uuid, holder->client ? "does not know it" : "does not run");
 	return false;
 }
 

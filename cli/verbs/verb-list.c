@@ -121,7 +121,7 @@ static char *how_to_enable(const Listing *listing, const char *mount_point)
 	if (!listing->config)
 		return g_strdup_printf("%s: the configuration is wrong ('dedupctl config --check')",
 				       listing->has_service ? "not enabled" : "unknown");
-	return g_strdup_printf("not enabled: 'dedupctl enable %s' has it worked on", name);
+	return g_strdup_printf("not enabled: 'dedupctl enable %s' enables it", name);
 }
 
 static void set_live(Table *table, const DaemonFilesystem *live)
@@ -324,7 +324,7 @@ static bool all_were_found(const Listing *listing)
 	for (size_t i = 0; names && names[i]; i++) {
 		if (listing->is_found[i])
 			continue;
-		message_print("no btrfs or XFS that is mounted has the UUID or mount point %s",
+		message_print("no mounted btrfs or XFS filesystem has the UUID or mount point %s",
 			      names[i]);
 		found_all = false;
 	}
@@ -345,7 +345,7 @@ static ExitStatus ask(Listing *listing)
 		return EXIT_STATUS_DONE;
 
 	message_print_lines(error->message);
-	message_print("shown is what is mounted, and what the configuration says of it");
+	message_print("the table shows the mounted filesystems and their configuration");
 	g_clear_pointer(&listing->all, g_ptr_array_unref);
 	return client ? EXIT_STATUS_FAILED : EXIT_STATUS_NEEDS_DAEMON;
 }

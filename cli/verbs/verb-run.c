@@ -283,7 +283,7 @@ static GPtrArray *find_paths(const Options *options, bool *ret_is_whole, GError 
 	found = run_paths_find_listed(all, &n_left_out, &first);
 	*ret_is_whole = n_left_out == 0;
 	if (first)
-		message_print("run: %zu names are left out, of which the first is %s", n_left_out,
+		message_print("run: skipping %zu names; the first is %s", n_left_out,
 			      first->message);
 	return found;
 }
@@ -299,9 +299,8 @@ static bool are_whole(const GPtrArray *all)
 
 		if (!paths->is_rest || !paths->is_btrfs)
 			continue;
-		message_print("run: a pass over a btrfs takes %d names, and %d KiB of them, at "
-			      "most: name "
-			      "directories",
+		message_print("run: a pass over a btrfs filesystem takes at most %d names and %d "
+			      "KiB of them: name directories",
 			      RUN_PATHS_MOST, RUN_PATHS_BYTES_MOST >> 10);
 		return false;
 	}

@@ -68,9 +68,8 @@ static void subject_free(void *data)
 static void fail(Request *request, const GError *error)
 {
 	if (g_error_matches(error, G_FILE_ERROR, G_FILE_ERROR_PERM))
-		message_print(
-			"snapshots: it takes root, as it reads the trees of the filesystem: %s",
-			error->message);
+		message_print("snapshots: only root may read the trees of the filesystem: %s",
+			      error->message);
 	else
 		message_print("snapshots: %s", error->message);
 	request->status = EXIT_STATUS_FAILED;
@@ -117,7 +116,7 @@ static bool take_filesystem(GPtrArray *subjects, const MountTable *mounts, const
 		return false;
 	if (identity.kind != FS_KIND_BTRFS) {
 		g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_INVAL,
-			    "%s lies on no btrfs: other filesystems have no subvolumes", safe);
+			    "%s is not on btrfs: other filesystems have no subvolumes", safe);
 		return false;
 	}
 
@@ -315,9 +314,10 @@ static void summarize(const Request *request, const SubvolumeUsage *usage,
 				       n == 1 ? "it" : "them together", total, data, metadata);
 	}
 	if (rest.data_bytes + rest.metadata_bytes > 0)
-		g_string_append_printf(request->summary,
-				       "Subvolumes that were deleted before are giving back %s.\n",
-				       being_freed);
+		g_string_append_printf(
+			request->summary,
+			"btrfs is still freeing %s of subvolumes that were deleted before.\n",
+			being_freed);
 }
 
 static bool answer(Request *request, const Subject *subject, GError **error)
@@ -351,7 +351,7 @@ static bool answer(Request *request, const Subject *subject, GError **error)
 		add_document(request, subject, usage, places ? &together : NULL, rows);
 	summarize(request, usage, places ? &together : NULL, places ? places->len : 0);
 	if (subvolume_usage_is_approximate(usage))
-		message_print("%s changed while it was looked at: figures are near the truth only",
+		message_print("%s changed while dedupctl read it: the figures are approximate",
 			      subject->uuid);
 	return true;
 }

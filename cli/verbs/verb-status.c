@@ -172,10 +172,10 @@ static void print_left_alone(const FilesystemStatus *status)
 	if (!status->has_store || !status->has_stored_pass)
 		return;
 	if (table_count_rows(status->skipped) == 0) {
-		printf("\nThe last pass over %s left nothing alone.\n", text);
+		printf("\nThe last pass over %s skipped nothing.\n", text);
 		return;
 	}
-	printf("\nLeft alone by the last pass over %s:\n", text);
+	printf("\nThe last pass over %s skipped:\n", text);
 	table_print(status->skipped);
 }
 
@@ -238,8 +238,8 @@ static ExitStatus show(const Options *options)
 	else if (list->all->len > 0 || options_are_for_programs(options) || list->n_stores > 0)
 		print_all(list, options);
 	else if (list->has_service)
-		puts("The service works on no filesystem: 'dedupctl list' shows those that are "
-		     "mounted, 'dedupctl enable' names one.");
+		puts("The service deduplicates no filesystem: 'dedupctl list' shows the mounted "
+		     "ones, and 'dedupctl enable' enables one.");
 	else if (list->status == EXIT_STATUS_DONE)
 		store_list_say_none_in(options->state_directory);
 	if (list->config_is_wrong && !shows_trouble(list, options))

@@ -218,7 +218,7 @@ static bool prune_store(const StoreEntry *entry, void *data, GError **error)
 	if (gone)
 		table_set_count(prune->table, PRUNE_FILES, gone->len);
 	else
-		message_print("%s is not mounted, so its files were not looked for", uuid);
+		message_print("%s is not mounted, so dedupctl did not look for its files", uuid);
 	table_set_count(prune->table, PRUNE_PASSES, n_passes);
 	return true;
 }
@@ -264,7 +264,7 @@ static bool has_room(HashStore *store, const char *directory, GError **error)
 		return false;
 	if (statvfs(directory, &st) != 0) {
 		g_set_error(error, HASH_STORE_ERROR, HASH_STORE_ERROR_FAILED,
-			    "cannot tell the room in %s: %s", directory, g_strerror(errno));
+			    "cannot read the free space of %s: %s", directory, g_strerror(errno));
 		return false;
 	}
 	if ((uint64_t)st.f_bavail * st.f_frsize >= needed_bytes)

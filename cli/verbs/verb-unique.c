@@ -35,8 +35,8 @@ static void say_in_use(Search *search)
 {
 	file_reporter_clear_progress(search->reporter);
 	if (!search->is_in_use)
-		message_print("a pass works on the filesystem: what equals the extents of a file "
-			      "cannot be asked meanwhile, and counts as nothing");
+		message_print("a pass works on the filesystem: dedupctl cannot ask for duplicates "
+			      "of extents until it ends, and counts none");
 	search->is_in_use = true;
 	if (search->status == EXIT_STATUS_DONE)
 		search->status = EXIT_STATUS_IN_USE;

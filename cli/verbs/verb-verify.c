@@ -199,8 +199,8 @@ ExitStatus verb_verify(const Options *options)
 		store_list_each(options->state_directory, options->names, verify_store, &verify);
 	table_print(table);
 	if (verify.found_wrong)
-		message_print("what is wrong in a store costs passes reads, never data, but "
-			      "'duplicates' and 'unique' go by it ('forget' drops it); where the "
-			      "filesystem's own scrub says nothing, look after memory and disks");
+		message_print("wrong records cost passes reads, never data, but 'duplicates' and "
+			      "'unique' rely on them ('forget' drops them); if a scrub of the "
+			      "filesystem finds nothing, test memory and disks");
 	return verify.found_wrong ? EXIT_STATUS_FAILED : status;
 }

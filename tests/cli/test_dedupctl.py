@@ -335,7 +335,7 @@ def test_status_for_people(make_store, dedupctl):
     make_store(passes=2, examples=["/srv/a", "/srv/b"])
     text = dedupctl("status").stdout
     assert "/srv  btrfs 1970-01-03 01:00:00 interrupted 2 MiB  3 MiB       2" in text
-    assert "Left alone by the last pass over /srv:" in text
+    assert "The last pass over /srv skipped:" in text
     assert re.search(r"^leased +2 16 MiB /srv/a +a program holds a lease on them; ", text, re.MULTILINE)
     assert "/srv/b" not in text
     assert "/srv/b" in dedupctl("status", "--verbose").stdout
@@ -356,14 +356,14 @@ def test_status_of_a_filesystem_that_is_named_is_a_block(make_store, dedupctl):
             r"      Mount: /srv", rf"       UUID: {UUID}", r"       Kind: btrfs",
             r"  Last pass: 1970-01-04 01:00:00, failed in 3.00 s, freed 3 MiB",
             r"     In all: freed 6 MiB by 3 passes of the history", rf"      Store: {store}, \S+ KiB, 2 objects",
-            r"    Trouble: the last pass failed", "", r"Left alone by the last pass over /srv:",
+            r"    Trouble: the last pass failed", "", r"The last pass over /srv skipped:",
             r"REASON +COUNT +SIZE +FOR EXAMPLE +WHY; WHAT TO DO",
             r"leased +1 +8 MiB +/srv/a +a program holds a lease on them; the next pass tries again"], strict=True):
         assert re.fullmatch(expected, line), (line, expected)
     make_store(uuid=OTHER_UUID, mount_point="/home", kind="XFS")
     both = dedupctl("status", "/home", UUID).stdout
     assert re.findall("Mount: (.*)", both) == ["/srv", "/home"]
-    assert "eft alone" not in both
+    assert "skipped:" not in both
     assert dedupctl("status", "-o", "uuid", "/home").stdout.splitlines()[0] == "UUID"
     assert rows(dedupctl("status", "-J", "/home"))[0]["uuid"] == OTHER_UUID
 
@@ -373,7 +373,7 @@ def test_that_no_service_runs_is_said(tmp_path, arguments):
     process = run(*arguments, environment=NO_SERVICE | {"XDG_STATE_HOME": str(tmp_path)})
     assert process.returncode == 0
     assert process.stderr == ("dedupctl: dedupd does not run as a service ('systemctl start dedupd' "
-                              "starts it)\ndedupctl: shown is what the stores say\n")
+                              "starts it)\ndedupctl: the data comes from the stores\n")
 
 
 def test_history_for_people(make_store, dedupctl):
@@ -417,10 +417,10 @@ def test_several_filesystems_show_what_was_left_alone_when_asked(make_store, ded
     make_store(examples=["/srv/a"])
     make_store(uuid=OTHER_UUID, mount_point="/home", kind="XFS")
     assert [row["kind"] for row in rows(dedupctl("status", "--json"))] == ["btrfs", "XFS"]
-    assert "eft alone" not in dedupctl("status").stdout
+    assert "skipped:" not in dedupctl("status").stdout
     verbose = dedupctl("status", "--verbose").stdout
-    assert "Left alone by the last pass over /srv:" in verbose
-    assert "The last pass over /home left nothing alone." in verbose
+    assert "The last pass over /srv skipped:" in verbose
+    assert "The last pass over /home skipped nothing." in verbose
 
 
 def test_nothing_is_changed(make_store, dedupctl, state):
@@ -472,7 +472,7 @@ def test_why_a_name_can_be_no_filesystem_is_said(make_store, dedupctl, tmp_path,
         process = dedupctl(*verb.split(), str(tmp_path / name))
         assert process.returncode == 1
         last = process.stderr.splitlines()[-1]
-        assert "is of the filesystem" in last and last.endswith(f"{tmp_path / name}{why}")
+        assert "no store of the filesystem" in last and last.endswith(f"{tmp_path / name}{why}")
 
 
 HOSTILE = "/srv/new\nline\x1b[31m\ttab\\back\u202e"
@@ -736,7 +736,7 @@ def test_estimate_says_where_nothing_can_be_shared(dedupctl):
     process = dedupctl("estimate", "--config=none", "/proc")
     assert process.returncode == 1
     assert process.stdout == ""
-    assert process.stderr == "dedupctl: /proc lies on no btrfs or XFS: dedupd works on these\n"
+    assert process.stderr == "dedupctl: /proc is not on a btrfs or XFS filesystem: dedupd supports only these\n"
 
 
 @pytest.mark.parametrize("name", ["\x1b[2J", "new\nline", b"\xff\x1b]0;x\x07"])
@@ -1160,12 +1160,12 @@ def test_a_table_of_the_status(two_stores, dedupctl):
 /srv         btrfs 1970-01-04 01:00:00 failed   3 MiB  6 MiB       2 ### KiB {UUID}
 /mnt/\ex\xff XFS   1970-01-02 01:00:00 complete 1 MiB  1 MiB       2 ### KiB {OTHER_UUID}
 
-Left alone by the last pass over /srv:
+The last pass over /srv skipped:
 REASON COUNT   SIZE FOR EXAMPLE WHY; WHAT TO DO
 leased     2 16 MiB /srv/a      a program holds a lease on them; the next pass tries again
                     /srv/b
 
-The last pass over /mnt/\ex\xff left nothing alone.
+The last pass over /mnt/\ex\xff skipped nothing.
 """
 
 

@@ -253,7 +253,7 @@ def test_a_pass_that_works_meanwhile_is_named_where_it_is_in_the_way(tree, kind,
     (["--min=64KB"], USAGE, "--min"), (["--format=xml"], USAGE, "--format xml is unknown"),
     (["--format=csv", "-0"], USAGE, "cannot be had with -0"),
     (["--under=/nonexistent"], USAGE, "cannot look below /nonexistent"), (["a", "b"], USAGE, "one"),
-    (["--runs"], FAILED, "only a pass finds out"),
+    (["--runs"], FAILED, "Only a pass finds where"),
     (["--limit=x"], USAGE, "limit"),
 ])
 def test_bad_use_is_refused_by_name(dedupd, words, status, said):

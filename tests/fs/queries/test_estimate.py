@@ -140,7 +140,7 @@ def test_what_snapshots_hold_is_foretold_as_deferred(dedupd, tree, tmp_path, whe
 
     freed, deferred, written = deferred_by(dedupd, tree / where, read_only_snapshots=policy)
 
-    assert (deferred > 0) == (policy != "share" and not where) == ("when read-only snapshots are deleted" in text)
+    assert (deferred > 0) == (policy != "share" and not where) == ("deleting read-only snapshots would free" in text)
     check_foretold(row, freed, deferred, written)
 
 
@@ -462,7 +462,7 @@ def test_nothing_is_left_in_the_page_cache(make_filesystem):
 def test_drawings_are_for_people(tree):
     content.write_twins(tree, MIB)
     text = run("--full", "--plot", tree)
-    for said in ("FIXED BLOCKS", "what fixed blocks of a size would free", "A first pass would read"):
+    for said in ("FIXED BLOCKS", "space that fixed blocks of each size would free", "A first pass would read"):
         assert said in text
 
 
@@ -488,7 +488,7 @@ def test_where_none_is_mounted_it_says_so():
         said[words] = done.stdout, done.stderr
     assert json.loads(said[("--json",)][0])["estimates"] == []
     assert said[()][0] == ""
-    assert "no btrfs or XFS is mounted" in said[()][1]
+    assert "no btrfs or XFS filesystem is mounted" in said[()][1]
 
 
 def await_open(process, path):

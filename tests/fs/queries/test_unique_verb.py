@@ -99,7 +99,7 @@ def test_other_mounts_are_not_gone_into(trees, dedupd, ask, learn):
     finally:
         subprocess.run(["umount", place], check=True)
     said = dedupctl(dedupd, "/proc", status=FAILED)
-    assert "no btrfs or XFS" in said.stderr
+    assert "not on a btrfs or XFS filesystem" in said.stderr
 
 
 def test_what_is_no_directory_is_refused(trees, dedupd):

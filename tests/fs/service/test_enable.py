@@ -140,12 +140,12 @@ def test_a_filesystem_is_named_as_it_was_typed(dedupctl, directory, filesystem, 
 
 
 @pytest.mark.parametrize("typed, said", [
-    (UUID, "is no btrfs or XFS that is mounted"),
+    (UUID, "is not a mounted btrfs or XFS filesystem"),
     ("/proc", "/proc is proc; dedupd supports btrfs and XFS"),
-    ("/nowhere", "is no btrfs or XFS that is mounted"),
-    ("nonsense", "is no btrfs or XFS that is mounted"),
-    ("/media/*", "patterns name none"),
-    ("*", "patterns name none"),
+    ("/nowhere", "is not a mounted btrfs or XFS filesystem"),
+    ("nonsense", "is not a mounted btrfs or XFS filesystem"),
+    ("/media/*", "without patterns"),
+    ("*", "without patterns"),
     ("", "an empty name"),
 ])
 def test_what_is_not_there_is_refused(dedupctl, directory, tree, typed, said):
@@ -158,7 +158,7 @@ def test_what_is_not_there_is_refused(dedupctl, directory, tree, typed, said):
 def test_what_was_meant_is_suggested(dedupctl, directory, tree):
     below = tree / "below"
     below.mkdir()
-    assert f"it lies on what is mounted on {tree}\n" in dedupctl("enable", below).stderr
+    assert f"it lies on the filesystem mounted on {tree}\n" in dedupctl("enable", below).stderr
     # Names that are near are looked for among short ones.
     short = pathlib.Path(f"/run/dedupd-{os.getpid()}")
     short.mkdir()

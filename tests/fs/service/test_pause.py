@@ -79,7 +79,7 @@ def test_a_pause_ends_when_its_time_is_over(tree, paused):
     row = status_of(paused, tree)
     assert row["wait_reason"] == "paused"
     assert "paused until 2" in row["trouble"]
-    assert "'dedupctl resume' has it go on before" in row["trouble"]
+    assert "'dedupctl resume' ends the pause earlier" in row["trouble"]
     assert begun + 3598 < seconds_of(row["next_pass"]) < time.time() + 3602
 
     begun = time.time()

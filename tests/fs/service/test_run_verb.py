@@ -318,7 +318,7 @@ def test_others_than_root_may_not_have_the_service_do_it(filesystem, tree, quiet
 
 @pytest.mark.parametrize("words, said", [
     ([], "it takes directories or files"), (["/absent"], "/absent: No such file"),
-    (["/proc"], "lies on no btrfs or XFS"), (["/dev/null"], "neither a directory nor"),
+    (["/proc"], "is not on a btrfs or XFS filesystem"), (["/dev/null"], "neither a directory nor"),
     (["--min-size=64KB", "/"], "--min-size"), (["--min-age=soon", "/"], "--min-age"),
 ])
 def test_bad_use_is_refused_by_name(run, words, said):
@@ -412,7 +412,7 @@ def test_only_the_files_of_a_list_are_shared(filesystem, tree, tmp_path, by, end
         done = request.getfixturevalue("run")(*words, status=None)
     # As with a file that cannot be read.
     assert done.returncode == 4, done.stderr
-    assert "1 names are left out, of which the first is" in done.stderr and "gone" in done.stderr
+    assert "skipping 1 names; the first is" in done.stderr and "gone" in done.stderr
     assert are_shared(*files[:2]) and not are_shared(*files[2:])
 
 

@@ -105,7 +105,7 @@ def test_status_says_what_is_in_the_way(filesystem, tree, service):
     assert row_of(service, tree)["trouble"] is None
     service.tell("pause", tree)
     wait_until(lambda: row_of(service, tree)["wait_reason"] == "paused", service.log)
-    assert row_of(service, tree)["trouble"] == "paused: 'dedupctl resume' has it go on"
+    assert row_of(service, tree)["trouble"] == "paused: 'dedupctl resume' ends the pause"
     service.tell("resume", tree)
 
     (service.state_directory / f"{row_of(service, tree)['uuid']}.sqlite").write_bytes(b"x" * 8192)
@@ -223,7 +223,7 @@ def test_list_says_what_would_have_a_filesystem_worked_on(filesystem, tree, serv
     service.start()
     row = listed(service, tree)
     assert (row["state"], row["eligible"], row["enabled"]) == ("disabled", "yes", "no")
-    assert row["why"] == f"not enabled: 'dedupctl enable {tree}' has it worked on"
+    assert row["why"] == f"not enabled: 'dedupctl enable {tree}' enables it"
     # Though nothing is done with it.
     assert len(row["disks"]) == 1
     subprocess.run(["mount", "-o", "remount,ro", tree], check=True)
@@ -238,7 +238,7 @@ def test_list_without_a_service_shows_what_is_mounted(filesystem, tree, service)
     service.configure()
     without = listed(service, tree, f"--config={service.config_path}", status=3)
     assert (without["state"], without["eligible"], without["enabled"]) == (None, "yes", "no")
-    assert without["why"] == f"not enabled: 'dedupctl enable {tree}' has it worked on"
+    assert without["why"] == f"not enabled: 'dedupctl enable {tree}' enables it"
     (disk,) = without["disks"]
 
     service.configure(without["uuid"])
@@ -278,7 +278,7 @@ def test_where_the_service_holds_to_an_older_configuration_that_is_said(filesyst
     row = listed(service, tree, f"--config={service.config_path}")
     assert row["why"] == "not enabled: the configuration is wrong ('dedupctl config --check')"
     told = service.tell("status", f"--config={service.config_path}", tree)
-    assert "Trouble: the configuration is wrong, and the service holds to the one before: " \
+    assert "Trouble: the configuration is wrong, and the service keeps the previous one: " \
         "'dedupctl config --check'\n" in told
 
 

@@ -75,7 +75,7 @@ def test_a_pass_has_a_bar_that_grows_and_the_end_is_told(at_work, tree, watch):
 
     at_work.tell("pause", tree)
     terminal.wait_for(rf"^{tree}  waiting: paused  last pass interrupted")
-    terminal.wait_for(r"^  ! paused: 'dedupctl resume' has it go on$")
+    terminal.wait_for(r"^  ! paused: 'dedupctl resume' ends the pause$")
     assert not any(line.startswith("  [") for line in terminal.page)
     terminal.send(signal.SIGTERM)
     assert terminal.wait() == 128 + signal.SIGTERM
