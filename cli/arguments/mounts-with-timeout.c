@@ -141,7 +141,7 @@ static guint look(const Sights *sights, guint first)
 	return next;
 }
 
-/* Where sights begin, one for each filesystem. */
+/* The offsets at which sights begin, one for each filesystem. */
 static size_t *find_offsets(const GPtrArray *all)
 {
 	size_t *offsets = g_new0(size_t, all->len + 1);

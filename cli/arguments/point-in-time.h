@@ -6,9 +6,9 @@
 #include <stdint.h>
 
 /*
- * Parse a point in time as users type it: "2026-11-21", "2026-11-21 05:06" or "2026-11-21 05:06:19" in the
- * local time zone; "today"; "yesterday"; or how long ago it was, as duration_parse() reads it: "90min".  Errors
- * are of G_OPTION_ERROR.
+ * Parse a point in time as users type it, in the local time zone: "2026-11-21", "2026-11-21 05:06"
+ * or "2026-11-21 05:06:19".  It may also be "today", "yesterday", or how long ago it was, as
+ * duration_parse() reads it: "90min".  Errors are of G_OPTION_ERROR.
  *
  * Thread: any.
  */

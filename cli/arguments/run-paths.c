@@ -88,7 +88,7 @@ static Part *part_for(GPtrArray *all, GHashTable *parts, const FsIdentity *ident
 		part->run->is_rest = is_rest;
 		part->run->is_btrfs = identity->kind == FS_KIND_BTRFS;
 		g_ptr_array_add(all, part->run);
-		/* Which makes an array of the one before. */
+		/* The table frees the previous part, which makes an array of its paths. */
 		g_hash_table_replace(parts, part->run->uuid, part);
 	}
 

@@ -33,8 +33,9 @@ typedef struct {
 GPtrArray *run_paths_find(char *const *names, GError **error);
 
 /*
- * Like run_paths_find(), but names that cannot be found are left out, since files of a long list may be deleted
- * meanwhile.  *@ret_n_left_out is their number.  *@ret_first describes the first one; NULL: none was left out.
+ * Like run_paths_find(), but skip names that cannot be found: files of a long list may be deleted
+ * meanwhile.  *@ret_n_left_out is their number.  *@ret_first describes the first one; NULL: none
+ * was left out.
  */
 GPtrArray *run_paths_find_listed(char *const *names, size_t *ret_n_left_out, GError **ret_first);
 

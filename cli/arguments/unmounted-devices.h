@@ -6,8 +6,9 @@
 /*
  * UnmountedDevice - a block device with a btrfs or XFS filesystem that nobody has mounted.
  *
- * The database of udev tells what a device holds, without waking the disk.  Where udev does not run, libblkid reads
- * each device that the caller may read.  A separate process does that, and devices that hang are left out.
+ * The database of udev tells what a device holds, without waking the disk.  Without udev, libblkid
+ * reads each device that the caller may read.  A separate process does that, and devices that hang
+ * are left out.
  *
  * Thread: main, of a process that has no other.
  */

@@ -30,7 +30,7 @@ typedef enum {
 	DAEMON_CLIENT_ERROR_FAILED,
 } DaemonClientError;
 
-/* What the service says of one disk; 0: no limit. */
+/* One disk, as the service reports it; 0: no limit. */
 typedef struct {
 	char *name;
 	uint64_t rate_bytes, rate_requests; /* per second */

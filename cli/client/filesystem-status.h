@@ -54,8 +54,8 @@ bool filesystem_status_add_store(FilesystemStatus *status, const StoreEntry *ent
 void filesystem_status_free(FilesystemStatus *status);
 
 /*
- * What is wrong with the filesystem, or why it is not deduplicated; escaped for a terminal.  NULL: nothing is
- * wrong.
+ * The problem of the filesystem, or the reason that it is not deduplicated; escaped for a terminal.
+ * NULL: nothing is wrong.
  */
 char *filesystem_status_trouble(const FilesystemStatus *status);
 

@@ -8,7 +8,10 @@
 /* The usual size of a block, and of the unit of sharing. */
 #define BLOCK_BYTES 4096
 
-/* What holds other devices, by the names of libblkid, and what to name instead. */
+/*
+ * Types of devices that contain other ones, as libblkid names them, and the advice what to name
+ * instead.
+ */
 static const struct {
 	const char *type;
 	const char *advice;
@@ -99,7 +102,7 @@ static void look_at_members(const DeviceContents *contents, char *const *present
 			     contents->n_devices, list);
 }
 
-/* Of which filesystem it is a copy, or it may be one. */
+/* Report the filesystem that the device is a copy of, or may be one of. */
 static void look_at_copies(const DeviceContents *contents, char *const *with_uuid,
 			   const char *mounted, Findings *findings)
 {

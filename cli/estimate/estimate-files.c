@@ -74,7 +74,7 @@ void estimate_files_free(EstimateFiles *files)
 	g_free(files);
 }
 
-/* Where the first piece lies. */
+/* The address of the first piece. */
 static bool find_first(const NamedFile *file, uint64_t *ret_physical, GError **error)
 {
 	g_autoptr(FilePieces) pieces = file_pieces_open(file, false, error);

@@ -66,8 +66,8 @@ static bool look_at_files(Work *work, GError **error)
 }
 
 /*
- * A sample seldom has all of a large file, so of files it has no bound but what it saw, and that they equal
- * others at most as their blocks do.
+ * A sample seldom has all of a large file.  The lower bound is therefore what the sample saw.  The
+ * upper bound is that of equal blocks.
  */
 static Bounded bound_files(const SampleFrame *frame, const SampleCount *count,
 			   const Estimate *result)
@@ -108,8 +108,8 @@ static int certain_block(const EstimateTask *task, const AnchorShape *shape)
 }
 
 /*
- * A pass shares equal blocks, so it frees no more than the smallest fixed ones, and zeros; and no less
- * than those which are found for certain, if these are not broken by zeros.
+ * A pass shares equal blocks, so it frees no more than the smallest fixed ones, and zeros.  It
+ * frees no less than the blocks that are found for certain, if zeros do not break them.
  */
 static void bound_pass(Work *work)
 {

@@ -6,16 +6,17 @@
 /*
  * SampleBounds - extrapolates from a sample of the data to all of it, with bounds.
  *
- * The data is cut into clusters of at most 1 MiB of one file each.  Every cluster is in the sample with the
- * same probability q, independently.  Let s be what blocks of the sample would save among themselves.  If a
- * block has m copies, m - 1 of them can be freed.  The expected savings E in the sample lie between q^2 (m -
- * 1), for two copies in two clusters, and q (m - 1), for copies in one cluster.  So the truth lies between E /
- * q and E / q^2. s differs from E, but adding or removing one cluster changes s by at most its own bytes.  By
- * the inequality of bounded differences (McDiarmid, "On the method of bounded differences", 1989), |s - E|
- * exceeds t with a probability of at most 2 exp(-2 t^2 / sum of squares of the clusters' bytes).  The number
- * within these bounds is the guaranteed-error estimator of distinct values (Charikar, Chaudhuri, Motwani,
- * Narasayya, "Towards estimation error guarantees for distinct values", PODS 2000).  It counts a block that
- * occurs once in the sample as sqrt(1/q) different ones.
+ * The data is cut into clusters of at most 1 MiB of one file each.  Every cluster is in the sample
+ * with the same probability q, independently.  Let s be what blocks of the sample would save among
+ * themselves.  If a block has m copies, m - 1 of them can be freed.  The expected savings E in the
+ * sample lie between q^2 (m - 1), for two copies in two clusters, and q (m - 1), for copies in one
+ * cluster.  So the truth lies between E / q and E / q^2. s differs from E, but adding or removing
+ * one cluster changes s by at most its own bytes.  The inequality of bounded differences bounds the
+ * error (McDiarmid, "On the method of bounded differences", 1989).  |s - E| exceeds t with a
+ * probability of at most 2 exp(-2 t^2 / sum of squares of the clusters' bytes).  The number within
+ * these bounds is the guaranteed-error estimator of distinct values (Charikar, Chaudhuri, Motwani,
+ * Narasayya, "Towards estimation error guarantees for distinct values", PODS 2000).  It counts a
+ * block that occurs once in the sample as sqrt(1/q) different ones.
  *
  * Pure.  Thread: any.
  */
@@ -51,7 +52,7 @@ Bounded bounded_exactly(uint64_t bytes);
 /* How far a sum over the sample may deviate from its expectation, in bytes. */
 double sample_deviation(const SampleFrame *frame);
 
-/* What deduplicating equal blocks would save in all of the data. */
+/* The bytes that deduplication of equal blocks would save in all of the data. */
 Bounded sample_savings(const SampleFrame *frame, const SampleCount *count);
 
 /* Extrapolate a property of single blocks, such as being zero, to all of the data. */

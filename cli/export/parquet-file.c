@@ -30,7 +30,7 @@ enum {
 	PAGE_OF_DATA = 0,
 };
 
-/* Where a column of a row group lies. */
+/* The location of a column of a row group. */
 typedef struct {
 	uint64_t offset;
 	uint64_t plain_bytes;

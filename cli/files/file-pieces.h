@@ -24,7 +24,10 @@ typedef enum {
 typedef struct {
 	uint64_t logical; /* byte in the file */
 	uint64_t length;
-	/* Encoded: the extent, and the position in its uncompressed data.  Else: 0, and the address. */
+	/*
+	 * The extent, and the position in its uncompressed data, if the piece is encoded; otherwise
+	 * 0, and the address.
+	 */
 	uint64_t space;
 	uint64_t position;
 	/* From btrfs's trees: the extent; else 0. */

@@ -23,7 +23,7 @@ typedef struct {
 	uint64_t extents, extent_bytes, uncovered_bytes, places;
 } FileReason;
 
-/* What the reasons are derived from, besides the file's report. */
+/* The sources of the reasons, besides the file's report. */
 typedef struct {
 	HashStore *store;              /* or NULL */
 	const PassRecord *last;        /* the last pass over the filesystem, or NULL */

@@ -112,7 +112,10 @@ UsageBytes subvolume_usage_referenced(const SubvolumeUsage *usage, guint place)
 	return usage->referenced[place];
 }
 
-/* What no live subvolume outside @within holds, and, unless @within is empty, one of @within holds. */
+/*
+ * The bytes that no live subvolume outside @within holds.  Unless @within is empty, one of @within
+ * holds them.
+ */
 static UsageBytes sum_within(const SubvolumeUsage *usage, const uint64_t *within, bool is_empty)
 {
 	const guint n_words = root_sets_words(usage->sets);

@@ -49,12 +49,12 @@ bool subvolume_usage_is_approximate(const SubvolumeUsage *usage);
 UsageBytes subvolume_usage_referenced(const SubvolumeUsage *usage, guint place);
 
 /*
- * What only the @n subvolumes at @places hold, and so what deleting all of them frees.  None of them may be
- * deleted already.
+ * The bytes that only the @n subvolumes at @places hold.  Deleting all of them frees these.  None
+ * of them may be deleted already.
  */
 UsageBytes subvolume_usage_exclusive(const SubvolumeUsage *usage, const guint *places, guint n);
 
-/* What deleted subvolumes still hold, and the kernel is freeing. */
+/* The bytes that deleted subvolumes still hold, and that the kernel is freeing. */
 UsageBytes subvolume_usage_being_freed(const SubvolumeUsage *usage);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(SubvolumeUsage, subvolume_usage_free)

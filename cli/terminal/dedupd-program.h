@@ -2,9 +2,8 @@
 #pragma once
 
 /*
- * The path of dedupd: as installed together with this dedupctl, in the same directory, in the tree in which
- * both were built, or at the place of installation chosen at build time.  To be freed with g_free(); NULL:
- * there is none.
+ * The path of dedupd: beside this dedupctl, in the tree in which both were built, or in the
+ * directory chosen at build time.  To be freed with g_free(); NULL: there is none.
  *
  * Thread: any.
  */

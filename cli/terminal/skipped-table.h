@@ -4,5 +4,5 @@
 #include "cli/terminal/table.h"
 #include "hashstore/objects/history.h"
 
-/* What the last pass skipped, as a table.  JSON and --verbose include all examples. */
+/* The files that the last pass skipped, as a table.  JSON and --verbose include all examples. */
 Table *skipped_table_read(HashStore *store, const Options *options, GError **error);

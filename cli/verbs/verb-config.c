@@ -33,7 +33,7 @@ TABLE_COLUMNS(config_columns, CONFIG_COLUMNS);
 const TableKind table_of_config = { "config", config_columns, G_N_ELEMENTS(config_columns),
 				    "dedupctl-config", 1 };
 
-/* What a form needs to know of @key. */
+/* Add the facts about @key that a form needs. */
 static void set_form(Table *table, const ConfigKey *key)
 {
 	static const char *const types[] = {

@@ -186,7 +186,7 @@ static char *loop_device_of(const char *path)
 	return NULL;
 }
 
-/* Where a filesystem with the @uuid in its superblock is mounted; NULL: nowhere. */
+/* The mount point of a filesystem with the @uuid in its superblock; NULL: none. */
 static const MountedFilesystem *find_mounted(const MountTable *mounts, const char *uuid)
 {
 	const GPtrArray *all = mount_table_filesystems(mounts);

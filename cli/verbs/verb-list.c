@@ -113,7 +113,7 @@ static void set_eligible(Table *table, const char *refusal, const char *enabled)
 	table_set_text(table, LIST_ENABLED, enabled);
 }
 
-/* What would enable it: 'enable' is refused if the configuration is wrong. */
+/* The command that would enable it: 'enable' is refused if the configuration is wrong. */
 static char *how_to_enable(const Listing *listing, const char *mount_point)
 {
 	g_autofree char *name = message_text(mount_point);
@@ -367,7 +367,7 @@ static bool look(Listing *listing)
 	return listing->config || listing->has_service;
 }
 
-/* Where those of the service are mounted; @all may be NULL. */
+/* The mount points of the service's filesystems; @all may be NULL. */
 static GHashTable *mount_points_of(const GPtrArray *all)
 {
 	GHashTable *mount_points = g_hash_table_new(g_str_hash, g_str_equal);

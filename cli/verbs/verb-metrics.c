@@ -40,7 +40,7 @@ static char *state_directory_of(const GPtrArray *all)
 	return NULL;
 }
 
-/* What the service says.  *ret_directory is that of its stores; NULL: not known. */
+/* Ask the service for its metrics.  *ret_directory is that of its stores; NULL: not known. */
 static Metrics *ask(char **ret_directory, GError **error)
 {
 	g_autoptr(DaemonClient) client = daemon_client_connect(error);

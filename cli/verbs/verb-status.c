@@ -164,7 +164,7 @@ static void add_status(Table *table, const StatusList *list, const FilesystemSta
 		table_set_difference(table, STATUS_NET, status->last_net_bytes);
 }
 
-/* Shown below the filesystems. */
+/* Print the skipped files, below the filesystems. */
 static void print_left_alone(const FilesystemStatus *status)
 {
 	g_autofree char *text = message_terminal_text(status->mount_point);
