@@ -25,7 +25,7 @@ typedef enum {
 	FIND_READ,
 } FindPolicy;
 
-/* Which files are read, if equal data is found by reading. */
+/* The files to read, if equal data is found by reading. */
 typedef enum {
 	READ_POLICY_ALL,
 	READ_POLICY_SAME_SIZE, /* only files that may be identical to another one */
@@ -52,7 +52,7 @@ typedef enum {
 	COMPRESSED_READ, /* by reading it */
 } CompressedPolicy;
 
-/* Which remainders without duplicates are copied so that their extents are freed. */
+/* The remainders without duplicates to copy, so that btrfs frees their extents. */
 typedef enum {
 	REWRITE_AUTO,
 	REWRITE_MORE,

@@ -91,8 +91,8 @@ static bool take_weekdays(const char *text, uint8_t *ret)
 }
 
 /*
- * If @text has days before times, as systemd's calendars do: the text in the right order, to be freed.  Else
- * NULL.
+ * If @text has days before times, as systemd's calendars do: the text in the right order, to be
+ * freed; otherwise NULL.
  */
 static char *turned(const char *text)
 {

@@ -67,7 +67,7 @@ bool extent_cover_add(ExtentCover *cover, const Run *run, const CoverSource *sou
 /* The blocks of the target that the last extent_cover_add() compared; empty if it compared none. */
 CoverRange extent_cover_looked_at(const ExtentCover *cover);
 
-/* True if the last addition contains @block, whoever covers it; the second removes it from that addition. */
+/* True if the last addition contains @block, no matter which object covers it; the second removes it from that addition. */
 bool extent_cover_added(const ExtentCover *cover, uint64_t block);
 void extent_cover_take_back(ExtentCover *cover, uint64_t block);
 

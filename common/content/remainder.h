@@ -21,12 +21,12 @@ typedef struct {
 } RemainderPiece;
 
 /*
- * Lay out the part of @refs that @cover leaves: fills *ret with RemainderPiece in the order of the extent, except for
- * one that ends with a partial block, which is the last.  False if no copy can serve: the kernel shares a partial
- * block only at the ends of both files, and a copy has one end.
+ * Lay out the part of @refs that @cover leaves.  Fills *ret with RemainderPiece in the order of the
+ * extent.  A piece that ends with a partial block comes last.  False if no copy can serve: the
+ * kernel shares a partial block only at the ends of both files, and a copy has one end.
  *
- * A range of at least @repeat_blocks blocks that repeats one before it, by its sums, has a piece of its own with the
- * offset of that; 0: there are no such pieces.  Zeros are not repeated.
+ * A range that repeats an earlier one, by its sums, has a piece of its own with the offset of that.
+ * It has at least @repeat_blocks blocks; 0: there are no such pieces.  Zeros are not repeated.
  */
 bool remainder_lay(const ExtentCover *cover, const ExtentRef *refs, size_t n_refs,
 		   uint32_t block_bytes, size_t repeat_blocks, GArray *ret);

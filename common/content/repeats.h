@@ -21,8 +21,8 @@ void repeats_free(Repeats *repeats);
 void repeats_add(Repeats *repeats, uint64_t sum);
 
 /*
- * How many of the blocks from sums[0] on, at most @n, occurred one after another; 0 if they are too few.  *ret_at:
- * the number of the first of them, in the order of addition.
+ * Count the blocks from sums[0] on, at most @n, that occurred one after another; 0 if they are too
+ * few.  *ret_at is the number of the first of them, in the order of addition.
  */
 size_t repeats_find(const Repeats *repeats, const uint64_t *sums, size_t n, size_t *ret_at);
 

@@ -26,7 +26,10 @@ typedef struct {
 struct DiskBudget {
 	_Atomic(RulesInForce *) in_force; /* under RCU */
 
-	/* Written by whoever looks at the disk; a limit of bytes with an older one of requests does no harm. */
+	/*
+	 * Every thread that measures the disk writes both.  A limit of bytes with an older one of
+	 * requests is harmless.
+	 */
 	atomic_uint_least64_t pressure_bytes;
 	atomic_uint_least64_t pressure_requests;
 

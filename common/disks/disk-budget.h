@@ -28,8 +28,8 @@ typedef struct {
 /*
  * DiskRules - what is in force for a disk.
  *
- * Replaced as a whole, mostly by main, and read by all threads (common/threads/rcu.h): so no one waits for
- * the other, also not for a thread of a pass that does not get the processor.
+ * Main mostly replaces it as a whole, and all threads read it (common/threads/rcu.h).  So no thread
+ * waits for another, even if that one does not get the processor.
  */
 typedef struct {
 	DiskLimits limits; /* the user's */

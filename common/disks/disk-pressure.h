@@ -9,8 +9,8 @@
  * idle apart from the pass, or has time for both.  It falls to a quarter when others have to wait (AIMD:
  * additive increase, multiplicative decrease).
  *
- * Others wait if the disk had more I/O than that of the pass, and was busy for most of the
- * time.  /proc/pressure/io does not serve: it counts the pass's own waiting for its reads.
+ * Others wait if the disk had more I/O than that of the pass, and was busy for most of the time.
+ * /proc/pressure/io is of no use, as it counts the pass's own waiting for its reads.
  *
  * Pure.  Thread: the owner's.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "common/disks/spare-memory.h"
 
-/* This part of the memory is left alone. */
+/* A pass does not use this part of the memory. */
 #define LEFT_FRACTION 8
 
 /* With generations, so much is left for the pass itself, too. */
@@ -16,8 +16,9 @@ static uint64_t less(uint64_t bytes, uint64_t of)
 }
 
 /*
- * The kernel takes active pages, too, while the active list is longer than the inactive one by this factor
- * (inactive_is_low(), mm/vmscan.c): the root of ten times the GiB in both, and 1 below a GiB.
+ * The kernel takes active pages, too, while the active list is longer than the inactive one by this
+ * factor (inactive_is_low(), mm/vmscan.c).  It is the root of ten times the GiB in both, and 1
+ * below a GiB.
  */
 static uint64_t active_factor(const MemoryState *state)
 {

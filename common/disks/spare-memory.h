@@ -17,7 +17,8 @@
  * With the multi-generational LRU, the kernel does not tell which pages were read once (MemoryState).  So only free
  * memory is spare there, without 128 MiB for the pass itself.
  *
- * An eighth of the memory is left alone.  The same holds for each limit of a control group around the process.
+ * A pass does not use an eighth of the memory.  The same holds for each limit of a control group
+ * around the process.
  *
  * Thread: any.
  */

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #pragma once
 
-/* What sd-daemon(3) tells systemd, and takes from it.  Builds without libsystemd tell nobody.  Thread: main. */
+/*
+ * The messages that sd-daemon(3) sends to systemd, and those that it takes from it.  Builds without
+ * libsystemd tell nobody.  Thread: main.
+ */
 
 #ifndef WITHOUT_SYSTEMD
 

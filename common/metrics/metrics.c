@@ -181,7 +181,7 @@ static void add_info(const Samples *to, const Shown *shown)
 	g_string_append(to->text, "} 1\n");
 }
 
-/* Which of several names is @present. */
+/* Add a sample for each of several names: 1 for @present, 0 for the others. */
 static void add_one_of(const Samples *to, const char *label, const char *name, const char *present)
 {
 	add(to, label, name, strcmp(name, present) == 0);

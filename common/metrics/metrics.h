@@ -16,7 +16,10 @@ typedef struct Metrics Metrics;
 Metrics *metrics_new(bool has_service);
 void metrics_free(Metrics *metrics);
 
-/* What the service says of one filesystem, or --once after its pass.  Times are in microseconds since 1970. */
+/*
+ * One filesystem, as the service reports it, or --once after its pass.  Times are in microseconds
+ * since 1970.
+ */
 typedef struct {
 	const char *uuid;
 	const char *kind;         /* "btrfs" or "XFS" */

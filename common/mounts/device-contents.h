@@ -6,8 +6,8 @@
 #include <stdint.h>
 
 /*
- * DeviceContents - what an unmounted block device, or an image of one, holds: as libblkid finds it by its signatures,
- * and the fields of a btrfs or XFS superblock that matter to dedupd.
+ * DeviceContents - what an unmounted block device, or an image of one, holds.  The signatures on it
+ * tell that to libblkid.  A btrfs or XFS superblock adds the fields that matter to dedupd.
  *
  * The bytes may be anybody's: nothing is believed but for words to a user.  Fields of the superblock: the btrfs wiki's
  * "On-disk Format", and "XFS Algorithms & Data Structures".

@@ -11,9 +11,10 @@
  * directory while another process holds a lock.  It is not in /run/lock, which any user can write on some
  * distributions.
  *
- * For another user it is in the first of these directories that this user owns and nobody else can write:
- * $XDG_RUNTIME_DIR, /run/user/UID, the cache directory, and .cache in the home directory of the user
- * database.  Root uses these only if /run belongs to another user, as in a user namespace.
+ * For another user it is in the first directory of a list that this user owns and nobody else can
+ * write.  The list is $XDG_RUNTIME_DIR, /run/user/UID, the cache directory, and .cache in the home
+ * directory of the user database.  Root uses these only if /run belongs to another user, as in a
+ * user namespace.
  *
  * Thread: any.
  */

@@ -9,8 +9,9 @@
 #include <stdint.h>
 
 /*
- * BtrfsFileExtent - the facts about one extent of a file that FIEMAP does not report: the size of a compressed
- * extent on the disk, the part of it that the file references, and its address.
+ * BtrfsFileExtent - the facts about one extent of a file that FIEMAP does not report.  They are the
+ * size of a compressed extent on the disk, the part of it that the file references, and its
+ * address.
  *
  * The source is EXTENT_DATA items (BTRFS_IOC_TREE_SEARCH_V2, needs CAP_SYS_ADMIN), which need no open file.
  *

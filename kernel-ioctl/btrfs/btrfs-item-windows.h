@@ -28,9 +28,10 @@ void btrfs_item_windows_free(BtrfsItemWindows *windows);
 void btrfs_item_windows_clear(BtrfsItemWindows *windows);
 
 /*
- * Find the item with exactly @key, an INODE_ITEM or EXTENT_DATA, in the subvolume @root.  *ret is valid until
- * the next call.  *ret_found is false if there is none, or if it lies too far behind the inode; only another
- * search can tell which.  A subvolume that does not exist is G_FILE_ERROR_NOENT.
+ * Find the item with exactly @key, an INODE_ITEM or EXTENT_DATA, in the subvolume @root.  *ret is
+ * valid until the next call.  *ret_found is false if there is none, or if it lies too far behind
+ * the inode.  Only another search can tell which.  A subvolume that does not exist is
+ * G_FILE_ERROR_NOENT.
  */
 bool btrfs_item_windows_find(BtrfsItemWindows *windows, uint64_t root, const BtrfsKey *key,
 			     BtrfsTreeItem *ret, bool *ret_found, GError **error)

@@ -10,10 +10,11 @@
 /*
  * dedupe_range - ask the kernel to share a range with equal ranges (FIDEDUPERANGE).
  *
- * The kernel compares the bytes under its locks, and changes no timestamp.  XFS may share only the first extents of a
- * request if it then fails, and still says that all is the same (xfs_file_remap_range(), Linux 6.18).  bytes_deduped
- * only echoes the request: physical addresses show afterwards what was shared.  Writers of both files, and on XFS
- * readers too, wait for the request; so requests are short (rounds).
+ * The kernel compares the bytes under its locks, and changes no timestamp.  XFS may share only the
+ * first extents of a request if it then fails, and still says that all is the same
+ * (xfs_file_remap_range(), Linux 6.18).  The field bytes_deduped only echoes the request.  Physical
+ * addresses show afterwards what was shared.  Writers of both files, and on XFS readers too, wait
+ * for the request; so requests are short (rounds).
  *
  * Thread: any that owns the files.  On btrfs, never beside a lookup of back references (known kernel hang).
  */

@@ -9,9 +9,10 @@
 /*
  * FileStat - the fields of statx(2) that dedupd needs.
  *
- * Times are nanoseconds since 1970 and may be negative.  A time that 64 bits cannot hold (after the year 2262,
- * which any owner can set as mtime) becomes the nearest one that they can.  btime stands for the generation
- * until the file is opened: both filesystems keep it, and set it anew when an inode number is reused.
+ * Times are nanoseconds since 1970 and may be negative.  A time that 64 bits cannot hold (after the
+ * year 2262, which any owner can set as mtime) becomes the nearest one that they can.  The field
+ * btime stands for the generation until the file is opened.  Both filesystems keep it, and set it
+ * anew when an inode number is reused.
  *
  * Thread: any.
  */

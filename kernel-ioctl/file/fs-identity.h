@@ -11,9 +11,9 @@
 /*
  * FsIdentity - the filesystem of a descriptor, and whether it can share blocks.
  *
- * Facts: statfs(2) has magic numbers.  BTRFS_IOC_FS_INFO gives UUID and sector size, XFS_IOC_FSGEOMETRY gives
- * UUID, block size and the reflink flag; both work for ordinary users.  st_dev is no identity on btrfs: it
- * differs per subvolume and per boot.
+ * Facts: statfs(2) has magic numbers.  BTRFS_IOC_FS_INFO gives UUID and sector size,
+ * XFS_IOC_FSGEOMETRY gives UUID, block size and the reflink flag.  Both work for ordinary users.
+ * On btrfs, st_dev is no identity: it differs per subvolume and per boot.
  *
  * It also tells apart filesystems whose superblocks have the same UUID: see CopyUuid.
  *
@@ -47,7 +47,9 @@ bool fs_identity_is_copy(const FsIdentity *identity);
  */
 bool fs_identity_read(int fd, FsIdentity *ret, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
-/* What a caller has read in mountinfo: the device of a filesystem, and its own options. */
+/*
+ * The values that a caller has read in mountinfo: the device of a filesystem, and its own options.
+ */
 typedef struct {
 	dev_t device;
 	const char *options;

@@ -8,9 +8,10 @@
 /*
  * MountInstance - a name for the time between mounting and unmounting a filesystem.
  *
- * Nobody can set a mounted filesystem back to an older state.  The kernel makes a directory in sysfs when it
- * mounts a btrfs (fs/btrfs/UUID) or XFS (fs/xfs/DEVICE) filesystem, and removes it on unmount.  kernfs numbers
- * inodes in turn, so each mount of one boot has another inode number.  The boot id tells boots apart.
+ * Nobody can set a mounted filesystem back to an older state.  The kernel makes a directory in
+ * sysfs when it mounts a btrfs (fs/btrfs/UUID) or XFS (fs/xfs/DEVICE) filesystem, and removes it on
+ * unmount.  Inode numbers of kernfs rise, so each mount of one boot has another one.  The boot id
+ * tells boots apart.
  *
  * Thread: any.
  */

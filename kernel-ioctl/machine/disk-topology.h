@@ -27,7 +27,7 @@ typedef struct {
 	const char *mountinfo; /* "/proc/self/mountinfo" */
 	bool (*locate)(const char *path, FsLocation *ret);
 
-	/* What one look has seen so far; all NULL: nothing is kept. */
+	/* The results of one look so far; all NULL: nothing is kept. */
 	DeviceLinks *links;
 	OwnOptions *options;
 	GHashTable *disks; /* the directory of a disk in sysfs -> Disk; NULL: not read yet */
