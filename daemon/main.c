@@ -31,8 +31,8 @@ static void raise_descriptor_limit(void)
 #ifdef __GLIBC__
 
 /*
- * Return large blocks to the system at once.  By default the heap keeps up to 64 MiB of them after the first one: a
- * caller of the bus could send messages of 32 MiB, and the heap would keep two.
+ * Return large blocks to the system at once.  By default the heap keeps up to 64 MiB of them after
+ * the first one.  A caller of the bus could send messages of 32 MiB, and the heap would keep two.
  */
 static void bound_heap(void)
 {

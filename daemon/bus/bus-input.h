@@ -29,8 +29,8 @@ typedef struct BusInput BusInput;
 #define BUS_GREETING_LINE_BYTES_MAX 256
 
 /*
- * The fields of a message's header: path, interface, member, destination, sender and signature.  sd-bus looks up
- * each prefix of a path, so the time it takes grows with the square of the length.
+ * The fields of a message's header: path, interface, member, destination, sender and signature.
+ * sd-bus looks up each prefix of a path.  The time for that grows with the square of the length.
  */
 #define BUS_FIELDS_BYTES_MAX 2048
 

@@ -15,9 +15,10 @@
  * devices.  The pass ends if the devices are failing or gone, if the filesystem becomes read-only, or if somebody
  * holds it (FilesystemHold).
  *
- * These count as failing: an array or a btrfs filesystem that lacks a device; errors of btrfs devices that were
- * not there when the last pass ended; on XFS, DEVICE_WATCH_UNREADABLE files that could not be read.  On btrfs no
- * number of unreadable files is a failure of a device: any user can create such files.
+ * These count as failing: an array or a btrfs filesystem that lacks a device, and errors of btrfs
+ * devices since the last pass ended.  On XFS, DEVICE_WATCH_UNREADABLE files that could not be read
+ * count, too.  On btrfs no number of unreadable files is a failure of a device: any user can create
+ * such files.
  *
  * Thread: the one that made it; in others nothing happens.
  */

@@ -42,8 +42,8 @@ OpenOutcome file_opener_open_object(FileOpener *opener, const Object *object, in
 int file_opener_open_unchanged(FileOpener *opener, const Object *object);
 
 /*
- * A directory of the store's names, open as O_PATH and owned by the opener until the next call.  -1: the names do
- * not lead to it, or lead to another directory by now.
+ * A directory of the store's names, open as O_PATH.  The opener owns it until the next call.
+ * Returns -1 if the names do not lead to it, or lead to another directory by now.
  */
 int file_opener_directory(FileOpener *opener, uint64_t subvolume, uint64_t inode);
 

@@ -55,8 +55,9 @@ typedef struct {
 GPtrArray *filesystems_find(char *const *paths, GError **error);
 
 /*
- * Open the directory of a root with @flags; if the root is a file, the directory above it.  -1 with errno; ESTALE
- * if the path names something else by now: another user may own a part of it.
+ * Open the directory of a root with @flags; if the root is a file, the directory above it.  Returns
+ * -1 with errno on failure.  It is ESTALE if the path names something else by now: another user may
+ * own a part of it.
  */
 int filesystem_root_open(const Filesystem *filesystem, const FilesystemRoot *root, int flags);
 

@@ -93,7 +93,7 @@ PinnedSum pass_result_pinned(const PassResult *result);
 /* The bytes freed, less metadata and less what was written for deferred extents. */
 int64_t pass_result_net_bytes(const PassResult *result);
 
-/* What went wrong, or why the pass ended by itself, in words; NULL: nothing. */
+/* The error, or the reason that the pass ended by itself, in words; NULL: none. */
 const char *pass_result_trouble(const PassResult *result);
 
 /*

@@ -4,8 +4,8 @@
 #include "hashstore/hash-store.h"
 
 /*
- * Postponed - targets that a pass defers for a temporary reason, so that the next one tries again: a file is being
- * sent or leased, a source changed, space is short.
+ * Postponed - targets that a pass defers for a temporary reason, so that the next one tries again.
+ * A file is being sent or leased, a source changed, or space is short.
  *
  * They keep their fingerprints.  When all others are settled, only they are not.  So the next pass matches them
  * again and finds their duplicates without reading.

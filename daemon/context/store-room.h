@@ -35,9 +35,10 @@ void store_room_free(StoreRoom *room);
 uint64_t store_room_default_bytes(uint64_t filesystem_bytes);
 
 /*
- * Take room for one object with @data_bytes of data.  Returns false, with the reason, if it does not fit.  Else
- * give *ret_taken back by store_room_give_back() once the object is recorded: from then on the store counts it.
- * @has_anchors: false for an object that is recorded by its digest alone.
+ * Take room for one object with @data_bytes of data.  Returns false, with the reason, if it does
+ * not fit.  Otherwise, give *ret_taken back by store_room_give_back() once the object is recorded:
+ * from then on the store counts it.  @has_anchors: false for an object that is recorded by its
+ * digest alone.
  */
 bool store_room_take(StoreRoom *room, uint64_t data_bytes, bool has_anchors, uint64_t *ret_taken,
 		     SkipReason *ret_reason);

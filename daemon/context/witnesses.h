@@ -7,9 +7,9 @@
  * Witnesses - facts about some files of a filesystem.  By these a later pass tells whether the filesystem was set
  * back to an older state.
  *
- * A witness is a place in a file, and two values that were measured there.  The store keeps the latest 32, so that
- * some are younger than the state that the filesystem is set back to; and 32 chosen at random from all earlier
- * ones, so that some are older.
+ * A witness is a place in a file, and two values that were measured there.  The store keeps the
+ * latest 32, so that some are younger than the state that the filesystem is set back to.  It also
+ * keeps 32 chosen at random from all earlier ones, so that some are older.
  *
  * Thread: as Pass.
  */

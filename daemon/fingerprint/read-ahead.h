@@ -42,7 +42,7 @@ typedef struct {
 	FilePartKind kind;
 	FileJob *job;
 	uint64_t offset;
-	uint64_t end; /* may lie behind the end of file, save of data */
+	uint64_t end; /* may lie behind the end of file, unless the piece is data */
 	size_t n_blocks;
 	SumsOrigin origin;
 	bool is_addressed; /* its blocks lie one after another from piece.physical on */

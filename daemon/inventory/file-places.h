@@ -18,7 +18,7 @@ typedef struct FilePlaces FilePlaces;
 FilePlaces *file_places_read(Pass *pass, GError **error);
 void file_places_free(FilePlaces *places);
 
-/* Where the file begins; 0: not known.  Ask for inodes in rising order. */
+/* The address at which the file begins; 0: not known.  Ask for inodes in rising order. */
 bool file_places_find(FilePlaces *places, uint64_t inode, uint64_t *ret, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
 

@@ -10,10 +10,11 @@
  * It goes from open directory to open directory, so no rename can lead it elsewhere.  It enters nested btrfs
  * subvolumes, but no other mounts.
  *
- * It skips and counts: files that the Filter excludes, small files, special files, the state directory, unreadable
- * directories, directories deeper than descriptors suffice or below a path of more than FILTER_PATH_BYTES_MAX, and
- * read-only snapshots if the settings say so.  It skips the running system's /boot and /efi under any name, unless
- * the walk begins in them by that name.
+ * It skips and counts files that the Filter excludes, small files, special files, and the state
+ * directory.  It also skips unreadable directories, and read-only snapshots if the settings say so.
+ * It skips directories that are too deep for its descriptors, or below a path of more than
+ * FILTER_PATH_BYTES_MAX.  It skips the running system's /boot and /efi under any name, unless the
+ * walk begins in them by that name.
  *
  * A file with several names comes once for each of them.
  *

@@ -212,7 +212,7 @@ static void remove_filesystem(Manager *manager, size_t i)
 	g_ptr_array_remove_index(manager->filesystems, (guint)i);
 }
 
-/* What the mount and the configuration decide of the shown state. */
+/* The part of the shown state that the mount and the configuration decide. */
 static char *shown_text(const ManagedFilesystem *managed)
 {
 	ManagedView view = managed_filesystem_view(managed);

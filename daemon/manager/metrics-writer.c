@@ -11,7 +11,7 @@
 /* Callers that take and drop holds change filesystems thousands of times a second. */
 #define PAUSE_USEC (G_USEC_PER_SEC / 5)
 
-/* What one task writes. */
+/* The data that one task writes. */
 typedef struct {
 	char *path;
 	char *state_directory;

@@ -25,9 +25,9 @@ void pass_conditions_look(PassConditions *conditions, const DiskTopology *topolo
 			  const FsLocation *location, const GPtrArray *disks, ScheduleState *state);
 
 /*
- * Check the conditions that need more than sysfs, after all others allow a pass: whether another process works on
- * the filesystem @uuid or holds it, and whether it is being scrubbed.  Only btrfs knows the latter, so the caller
- * has asked it.
+ * Check the conditions that need more than sysfs, after all others allow a pass.  Another process
+ * may work on the filesystem @uuid, hold it or scrub it.  Only btrfs knows the latter, so the
+ * caller has asked it.
  */
 void pass_conditions_look_closer(PassConditions *conditions, const char *uuid,
 				 bool is_being_scrubbed, ScheduleState *state);

@@ -17,7 +17,7 @@ SchedulePolicy schedule_inputs_policy(const Settings *settings);
 void schedule_inputs_tell_windows(const Settings *settings, ScheduleState *known,
 				  ScheduleState *state);
 
-/* What sysfs told when a pass began, if it did. */
+/* The mark that sysfs reported when a pass began, if it did. */
 typedef struct {
 	bool is_known;
 	WriteMark mark;

@@ -11,9 +11,9 @@
 #include <stdlib.h>
 
 /*
- * In a group of at most so many members, all are paired with each other.  In a larger group a member is paired with
- * the first.  An extent is paired with so many and a few more: files may show too little of the first, and an
- * extent that is covered only in part is not shared.
+ * In a group of at most so many members, all are paired with each other.  In a larger group a
+ * member is paired with the first.  An extent is paired with so many and a few more, as files may
+ * show too little of the first.  An extent that is covered only in part is not shared.
  */
 #define ALL_PAIRS_MEMBERS 8
 

@@ -96,7 +96,10 @@ bool file_history_check(Pass *pass, const Witnesses *witnesses, bool *ret_is_con
 	return true;
 }
 
-/* Measure the place anew, as it may have been shared again.  What cannot be measured now may tell later. */
+/*
+ * Measure the place anew, as it may have been shared again.  A place that cannot be measured now
+ * may tell later.
+ */
 static bool renew(Witness *witness, void *data, bool *ret, GError **error)
 {
 	uint64_t values[2];

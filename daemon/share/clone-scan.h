@@ -6,9 +6,9 @@
 #include "daemon/share/clone-refs.h"
 
 /*
- * Find all references to the blocks that @refs wants.  It maps the files that had shared blocks when they were
- * read, or shared some in this pass, and reads no data.  *ret_is_complete is false if there were too many, or the
- * pass was stopped.
+ * Find all references to the blocks that @refs wants.  It maps the files that had shared blocks
+ * when they were read, or shared some in this pass.  It reads no data.  *ret_is_complete is false
+ * if there were too many, or the pass was stopped.
  *
  * Thread: the filesystem's worker.
  */

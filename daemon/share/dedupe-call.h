@@ -35,7 +35,7 @@ typedef struct {
 /* Whether the call must have a relay: see dedupe_range_needs_relay(). */
 bool dedupe_call_needs_relay(const Filesystem *filesystem, const DedupeCall *call);
 
-/* What calls did. */
+/* The effects of calls. */
 typedef struct {
 	uint64_t calls;          /* of the kernel */
 	uint64_t short_rounds;   /* windows that were cut for others */

@@ -127,7 +127,7 @@ bool full_alloc_groups_add(FullAllocGroups *groups, DedupeWindow *window, size_t
 	g_autoptr(GError) unmapped = NULL;
 	Owner owner;
 
-	/* What was shared before the error counts. */
+	/* Blocks that were shared before the error count. */
 	if (groups->group_bytes == 0 || (error != ENOSPC && error != EDQUOT) ||
 	    !read_owner(window, &owner) || !dedupe_window_map_again(window, &unmapped))
 		return false;

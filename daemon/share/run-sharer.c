@@ -332,8 +332,8 @@ static bool give_up_unreadable(RunSharer *sharer, OpenObject *object, ReadOutcom
 }
 
 /*
- * Give up the target, or its source, if it changed since it was opened: another process works on it, and it may
- * have to be skipped by now, like a swap file.
+ * Give up the target, or its source, if it changed since it was opened.  Then another process works
+ * on it, and it may be one to skip by now, like a swap file.
  */
 static bool give_up_changed(RunSharer *sharer, OpenObject *source, GError **error)
 {

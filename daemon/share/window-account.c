@@ -62,8 +62,9 @@ static void keep_expected(const CloneTarget *clone, DedupeWindow *window)
  * Whether some candidates have several references; *ret_cost_bytes: the cost of comparing them all, *ret_gain_bytes:
  * what sharing them frees.
  *
- * XFS frees the blocks of a target that have no other reference, however many references the source has.  btrfs
- * frees whole extents, so pieces of a source that many files show may cost more than they free.
+ * XFS frees the blocks of a target that have no other reference, however many references the source
+ * has.  On btrfs, which frees whole extents, pieces of a source that many files show may cost more
+ * than they free.
  */
 static bool have_clones(const DedupeWindow *window, bool frees_blocks, uint64_t *ret_cost_bytes,
 			uint64_t *ret_gain_bytes)

@@ -29,8 +29,8 @@ bool zero_run_lay(ZeroRun *zeros, DedupeWindow *window, size_t first, size_t end
 	G_GNUC_WARN_UNUSED_RESULT;
 
 /*
- * The zeros that [@first, @end) of the window, which is BLOCK_EQUAL, is shared with: returns how many blocks of
- * them are in one piece, and sets the byte of *ret_reader where they begin.
+ * Find the zeros to share [@first, @end) of the window with, which is BLOCK_EQUAL.  Returns how
+ * many blocks of them are in one piece.  They begin at the byte *ret_offset of *ret_reader.
  */
 size_t zero_run_find(const ZeroRun *zeros, size_t first, size_t end, uint32_t block_bytes,
 		     FileReader **ret_reader, uint64_t *ret_offset);

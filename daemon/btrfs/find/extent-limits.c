@@ -56,7 +56,7 @@ static bool note_limits(Pass *pass, GError **error)
 	return (known && *known) || hash_store_set_note(pass->store, LIMITS_NOTE, note, error);
 }
 
-/* Which references to an extent are part of the pass. */
+/* Whether references to an extent are part of the pass. */
 typedef struct {
 	bool has_inside;
 	const ExtentRef *beyond; /* one that is not part of the pass, for @reason; NULL: none */

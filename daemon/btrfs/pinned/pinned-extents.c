@@ -487,7 +487,7 @@ static bool note_again(PinnedExtents *pinned, uint32_t n, bool is_again, GError 
 	HashStore *store = pinned->pass->store;
 	uint32_t end = hash_store_next_object(store);
 
-	/* What an earlier pass left counts until it is settled. */
+	/* The range of an earlier pass counts until it is settled. */
 	if (n == 0 || (!is_again && pinned->again_end > hash_store_settled_below(store)))
 		return true;
 

@@ -8,10 +8,11 @@
  * PinnedExtents - extents that deduplication would not free.  The store has their causes, so that they are planned
  * again when a cause ends.
  *
- * A pass examines only pinned extents: those whose items are in changed leaves of the extent tree; files that keep
- * some, in changed leaves of their subvolumes' trees; and the subvolumes, of which one may be gone.  Without pinned
- * extents it examines nothing.  An extent whose cause may have ended gets a new id with copies of its anchors, so
- * that it is matched again without reading.  An extent that stays pinned is not touched.
+ * A pass examines only pinned extents whose items are in changed leaves of the extent tree, or that
+ * files in changed leaves of subvolume trees keep.  It also examines the subvolumes, of which one
+ * may be gone.  Without pinned extents it examines nothing.  An extent whose cause may have ended
+ * gets a new id with copies of its anchors, so that it is matched again without reading.  An extent
+ * that stays pinned is not touched.
  *
  * Thread: the filesystem's worker, never while it deduplicates.
  */

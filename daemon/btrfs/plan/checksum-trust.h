@@ -42,8 +42,8 @@ bool checksum_trust_ask(Pass *pass, const ExtentStamp *target, const ExtentStamp
 	G_GNUC_WARN_UNUSED_RESULT;
 
 /*
- * The least blocks of a range in which @extent may be taken to repeat itself: so many as an additional item of its
- * files has to free.  0: its sums are not trusted with that.
+ * The least blocks of a range in which @extent may be taken to repeat itself.  They are as many as
+ * an additional item of its files must free.  0: its sums are not trusted with that.
  */
 bool checksum_trust_repeats(Pass *pass, const Object *extent, size_t *ret_least_blocks,
 			    GError **error) G_GNUC_WARN_UNUSED_RESULT;

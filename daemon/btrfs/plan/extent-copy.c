@@ -259,7 +259,7 @@ bool extent_copy_has_room(const Pass *pass, uint64_t bytes)
 	return bytes <= fs_free_bytes(pass->filesystem->fd) / ROOM_SHARE;
 }
 
-/* What the pass has freed counts from the next transaction on. */
+/* Space that the pass has freed counts from the next transaction on. */
 static bool make_room(const Pass *pass, uint64_t bytes)
 {
 	g_autoptr(GError) failed = NULL;

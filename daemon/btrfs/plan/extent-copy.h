@@ -31,7 +31,7 @@ typedef struct {
 	bool is_repeat; /* the copy has it at @offset for another place */
 } CopyPart;
 
-/* What a copy failed for. */
+/* The reason that a copy failed. */
 typedef struct {
 	SkipReason reason;
 	const ExtentRef *blamed; /* the reference that could not be read, or NULL */

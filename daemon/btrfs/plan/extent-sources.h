@@ -10,9 +10,9 @@
 /*
  * ExtentSources - the extents that may cover the target, and the references to them.
  *
- * An extent that was shared away in this pass is no source any more.  These references are not used: those of
- * dedupd's own files; of read-only snapshots if these are skipped; those outside the pass; those of other owners if
- * data is shared only within owners.
+ * An extent that was shared away in this pass is no source any more.  These references are not
+ * used: those of dedupd's own files, those in skipped read-only snapshots, and those outside the
+ * pass.  If data is shared only within owners, those of other owners are not used either.
  *
  * Thread: the filesystem's worker, never while it shares.
  */

@@ -19,8 +19,9 @@ void remainder_plan_free(RemainderPlan *plan);
 void remainder_plan_clear(RemainderPlan *plan);
 
 /*
- * Lay out what @cover leaves of the references to @target.  *ret is false if no copy of it would do.  What repeats
- * within it is copied once, unless the target's equal sums turned out to have different blocks.
+ * Lay out the part of the references to @target that @cover leaves.  *ret is false if no copy of it
+ * would do.  A range that repeats within it is copied once, unless the target's equal sums turned
+ * out to have different blocks.
  */
 bool remainder_plan_lay(RemainderPlan *plan, const Object *target, const ExtentCover *cover,
 			const ExtentRef *refs, size_t n_refs, bool *ret, GError **error)

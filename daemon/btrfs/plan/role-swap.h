@@ -6,9 +6,9 @@
 /*
  * RoleSwap - which of two extents of btrfs is freed, if each equals the other except for a remainder.
  *
- * The order of ranks decides this before the common data is known: within a class of length, the first one stays.
- * If that one is the shorter, its remainder is the smaller one.  So it is planned for, too, with the runs in
- * reverse.
+ * The order of ranks decides this before the common data is known: within a class of length, the
+ * first one stays.  If that one is the shorter, its remainder is the smaller one.  RoleSwap
+ * therefore plans for it, too, with the runs in reverse.
  *
  * Thread: the filesystem's worker, never while it shares.
  */
@@ -19,9 +19,9 @@ RoleSwap *role_swap_new(Pass *pass, ObjectTable *table, ExtentPlan *other);
 void role_swap_free(RoleSwap *swap);
 
 /*
- * If that leaves less to copy, plan for the main source of @target instead.  @plan has a plan for @target from
- * @runs that was not judged.  *ret is true if the roles were swapped: *@plan, which is judged now, @target and
- * @runs are then those of the extent that is freed.
+ * If that leaves less to copy, plan for the main source of @target instead.  @plan has a plan for
+ * @target from @runs that was not judged.  *ret is true if the roles were swapped.  Then *@plan is
+ * judged, and with @target and @runs belongs to the extent that is freed.
  */
 bool role_swap_try(RoleSwap *swap, ExtentPlan **plan, Object *target, GArray *runs, bool *ret,
 		   GError **error) G_GNUC_WARN_UNUSED_RESULT;

@@ -107,8 +107,9 @@ static bool add_found(RefChoice *choice, const Object *extent, guint i, size_t *
 }
 
 /*
- * The number in the list of the reference @i, if measure() added it; else NO_PLACE.  *next: where it would be,
- * because measure() adds the first of each group in their order, before all others.
+ * The number in the list of the reference @i, if measure() added it; otherwise NO_PLACE.  *next is
+ * its number if it is there: measure() adds the first of each group in their order, before all
+ * others.
  */
 static size_t measured_place(const RefChoice *choice, guint i, size_t *next)
 {
@@ -384,8 +385,9 @@ static bool choose_all_named(RefChoice *choice, const ExtentNamed *named, const 
 }
 
 /*
- * Choose references of an extent that is in one subvolume and in its @snapshots only.  *ret is true in two cases:
- * all are known and affordable; or there are snapshots, and only the writable ones are affordable.
+ * Choose references of an extent that is in one subvolume and in its @snapshots only.  *ret is true
+ * if all are known and affordable.  It is also true if there are snapshots, and only the writable
+ * references are affordable.
  */
 static bool choose_named(RefChoice *choice, const Object *extent, const ExtentNamed *named,
 			 const GArray *snapshots, bool *ret, GError **error)

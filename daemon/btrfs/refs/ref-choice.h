@@ -32,8 +32,9 @@ RefChoice *ref_choice_new(Pass *pass, ExtentRefs *refs);
 void ref_choice_free(RefChoice *choice);
 
 /*
- * Choose references to @extent; with @defers none in read-only snapshots.  *ret is EXTENT_REFS_PARTIAL if the
- * extent cannot be freed, or costs too much; the reason is EXTENT_UNSEEN_MORE in the latter case.
+ * Choose references to @extent; with @defers none in read-only snapshots.  *ret is
+ * EXTENT_REFS_PARTIAL if the extent cannot be freed, or costs too much.  In the latter case the
+ * reason is EXTENT_UNSEEN_MORE.
  */
 bool ref_choice_make(RefChoice *choice, const Object *extent, bool defers, ExtentRefsOutcome *ret,
 		     GError **error) G_GNUC_WARN_UNUSED_RESULT;

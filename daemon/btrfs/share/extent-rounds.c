@@ -15,7 +15,7 @@
 #include "hashstore/anchors/sorter.h"
 #include "hashstore/objects/objects.h"
 
-/* Which extents are targets in a part of a round. */
+/* The extents that are targets in a part of a round. */
 typedef enum {
 	WANTS_ALL,
 	WANTS_BEGUN, /* the resume point */
