@@ -4,8 +4,9 @@
 #include "hashstore/anchors/segment.h"
 
 /*
- * Check that a segment's pages and fences exist, are valid and ordered, agree with its row, and have no
- * object from @next_object on.  *ret_problem is a text to be freed, or NULL if the segment is valid.
+ * Check that a segment's pages and fences exist, are valid and ordered, and agree with its row.
+ * They may have no object from @next_object on.  *ret_problem is a text to be freed, or NULL if the
+ * segment is valid.
  *
  * Thread: the connection's.
  */

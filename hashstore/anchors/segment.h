@@ -19,7 +19,7 @@ typedef struct {
 	uint32_t max_object;
 	uint64_t live_objects; /* in its range of ids, when last counted; 0: never counted */
 	GByteArray *fences;    /* one fence per row of fences; NULL if not read */
-	/* What a merge that was interrupted has moved: the first pages, and all anchors of lower digests. */
+	/* An interrupted merge has moved the first pages, and all anchors of lower digests. */
 	uint32_t merged_pages;
 	uint64_t merged_below;
 } Segment;

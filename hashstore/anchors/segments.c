@@ -12,8 +12,9 @@
 #define SETTLED_MAX   16
 
 /*
- * A segment is left out of a merge if it has this many times the anchors of all smaller ones together: for those that
- * one pass made, and for those of several passes, of which there are many more.
+ * A merge leaves out a segment that has this many times the anchors of all smaller ones together.
+ * The first ratio is for segments that one pass made; the second is for the many more of several
+ * passes.
  */
 #define OWN_RATIO  4
 #define SIZE_RATIO 1
@@ -106,8 +107,8 @@ static bool is_unsettled(const HashStore *store, const Segment *segment)
 }
 
 /*
- * Choose segments to merge if too many are unsettled: the smaller half, and those beyond the limit.  Else
- * none.
+ * If too many segments are unsettled, choose some to merge: the smaller half, and those beyond the
+ * limit.
  */
 static GPtrArray *choose_unsettled(const HashStore *store, const GPtrArray *segments)
 {

@@ -50,8 +50,9 @@ bool hash_store_settle(HashStore *store, bool (*is_live)(uint32_t object, void *
 		       GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
 /*
- * Whether many anchors of the store are of no object any more, more than an eighth of all: the former ones of objects that
- * were renewed since the store was opened, and those of @dropped_blocks, all blocks of objects that were dropped.
+ * Whether more than an eighth of the store's anchors are of no object any more.  These are the
+ * former ones of objects that were renewed since the store was opened, and those of objects that
+ * were dropped.  The latter had @dropped_blocks blocks.
  */
 bool hash_store_has_many_dead(HashStore *store, uint64_t dropped_blocks, bool *ret, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;

@@ -34,8 +34,8 @@ bool snapshot_query_next(SnapshotQuery *query, sqlite3_stmt **ret_row, GError **
 	G_GNUC_WARN_UNUSED_RESULT;
 
 /*
- * Check that the row with this key follows the last one checked: a damaged table may return rows in any order,
- * and repeat them.  Else HASH_STORE_ERROR_CORRUPT, because @problem.
+ * Check that the row with this key follows the last one checked: a damaged table may return rows in
+ * any order, and repeat them.  The error is HASH_STORE_ERROR_CORRUPT, because @problem.
  */
 bool snapshot_query_check_order(SnapshotQuery *query, uint64_t subvolume, uint64_t inode,
 				const char *problem, GError **error) G_GNUC_WARN_UNUSED_RESULT;

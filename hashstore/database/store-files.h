@@ -32,8 +32,9 @@ int store_files_lock(const char *directory, const char *uuid, GError **error);
 bool store_files_make(const char *path, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
 /*
- * Rename @path and its companions to .old-N, where N is the first free number.  *ret_aside (@ret_aside may be
- * NULL) is the new name, to be freed, or NULL if there was no database.  A failure is undone.
+ * Rename @path and its companions to .old-N, where N is the first free number.  @ret_aside may be
+ * NULL.  *ret_aside is the new name, to be freed, or NULL if there was no database.  A failure is
+ * undone.
  */
 bool store_files_move_aside(const char *path, char **ret_aside, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;

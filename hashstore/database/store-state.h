@@ -52,7 +52,7 @@ struct HashStore {
 	struct Anchor *anchors;
 	size_t n_anchors;
 
-	/* What the last walk over all groups noted; or NULL. */
+	/* The notes of the last walk over all groups; or NULL. */
 	struct WholeNotes *whole_notes;
 
 	/* The buffer for a row to write, kept for its memory. */

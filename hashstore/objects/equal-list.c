@@ -200,7 +200,7 @@ static bool write_loose(HashStore *store, const GArray *loose, GError **error)
 	return true;
 }
 
-/* What the list covers now. */
+/* Write the bounds of what the list covers now. */
 static bool write_bounds(HashStore *store, uint64_t covered_below, uint64_t bound_bytes,
 			 GError **error)
 {

@@ -7,10 +7,11 @@
  * EqualList - the part of a store that answers which groups of equal objects have most to free, without reading
  * all objects.  EqualGroups reads it.
  *
- * The list has all groups with at least a bound of bytes to free, with an upper bound of the number of their
- * objects: objects that are dropped or change later stay counted.  Anchors lead to the members of a group.  Loose
- * objects are those that no anchor leads to, as they have nothing but zeros: readers look at each.  The list
- * covers the objects below one id; readers look at each of the others, too.
+ * The list has all groups with at least a bound of bytes to free.  The number of their objects is
+ * an upper bound: objects that are dropped or change later stay counted.  Anchors lead to the
+ * members of a group.  Loose objects are those that no anchor leads to, as they have nothing but
+ * zeros: readers look at each.  The list covers the objects below one id; readers look at each of
+ * the others, too.
  *
  * A new store has an empty list, and each pass that finds something new adds what groups_next() met.
  *
@@ -57,7 +58,7 @@ bool hash_store_make_equal_list(HashStore *store, GError **error) G_GNUC_WARN_UN
 bool hash_store_put_loose_object(HashStore *store, uint32_t id, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
 
-/* What a store keeps. */
+/* The list that a store keeps. */
 typedef struct {
 	EqualTop *top;
 	GArray *loose; /* uint32_t: loose objects, and those that are not covered; some are no more */

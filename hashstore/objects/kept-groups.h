@@ -13,8 +13,9 @@
 typedef struct KeptGroups KeptGroups;
 
 /*
- * The groups of files, or of extents, of at least @min_bytes.  *ret is NULL if the list is of no use: the store has
- * none, it does not cover many objects, or it has extents and files are asked for.
+ * The groups of files, or of extents, of at least @min_bytes.  *ret is NULL if the list is of no
+ * use.  The store may have none, or it may not cover many objects, or have extents when the caller
+ * asks for files.
  */
 bool kept_groups_open(HashStore *store, bool are_files, uint64_t min_bytes, KeptGroups **ret,
 		      GError **error) G_GNUC_WARN_UNUSED_RESULT;
