@@ -62,7 +62,7 @@ static char *status_text(const Manager *manager)
 	}
 	if (n_running > 1)
 		return g_strdup_printf("passes over %zu filesystems", n_running);
-	return g_strdup_printf("%zu of %u filesystems are looked after", n_waiting,
+	return g_strdup_printf("%zu of %u filesystems wait for a pass", n_waiting,
 			       manager->filesystems->len);
 }
 

@@ -441,7 +441,7 @@ static void add_deferred(GString *lines, const Settings *settings, const PassRes
 static void add_skips(GString *lines, const PassResult *result, bool verbose)
 {
 	const SkipLedger *skips = &result->skips;
-	const char *label = "left alone";
+	const char *label = "skipped";
 
 	for (size_t reason = 0; reason < SKIP_REASONS; reason++) {
 		const SkipEntry *entry = &skips->entries[reason];
