@@ -247,13 +247,13 @@ static const ConfigKey keys[] = {
 		.name = "OnBattery",
 		EVERYWHERE(on_battery),
 		CHOICE(hardship_policy_names, "pause"),
-		.help = "What the service does while the machine runs on battery.",
+		.help = "How the service acts while the machine runs on battery.",
 	},
 	{
 		.name = "Degraded",
 		EVERYWHERE(degraded),
 		CHOICE(hardship_policy_names, "pause"),
-		.help = "What the service does while a filesystem or its disks are degraded.",
+		.help = "How the service acts while a filesystem or its disks are degraded.",
 	},
 	{
 		.name = "AnchorBlocks",

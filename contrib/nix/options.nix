@@ -132,12 +132,12 @@ let
     OnBattery = lib.mkOption {
       type = types.nullOr (types.enum [ "pause" "run" ]);
       default = null;
-      description = "What the service does while the machine runs on battery.  The default is pause.";
+      description = "How the service acts while the machine runs on battery.  The default is pause.";
     };
     Degraded = lib.mkOption {
       type = types.nullOr (types.enum [ "pause" "run" ]);
       default = null;
-      description = "What the service does while a filesystem or its disks are degraded.  The default is pause.";
+      description = "How the service acts while a filesystem or its disks are degraded.  The default is pause.";
     };
     AnchorBlocks = lib.mkOption {
       type = types.nullOr types.str;
