@@ -40,7 +40,7 @@ void address_set_free(AddressSet *set)
 	g_free(set);
 }
 
-/* Have the map reach to @part; what lies between takes no room. */
+/* Extend the map to @part.  The parts in between take no room. */
 static bool reach(AddressSet *set, uint64_t part, GError **error)
 {
 	uint64_t n_parts = MAX(part + 1, set->n_parts * 2);

@@ -52,7 +52,7 @@ Bounded bounded_exactly(uint64_t bytes);
 /* How far a sum over the sample may deviate from its expectation, in bytes. */
 double sample_deviation(const SampleFrame *frame);
 
-/* The bytes that deduplication of equal blocks would save in all of the data. */
+/* The bytes of all data that deduplication of equal blocks would save. */
 Bounded sample_savings(const SampleFrame *frame, const SampleCount *count);
 
 /* Extrapolate a property of single blocks, such as being zero, to all of the data. */

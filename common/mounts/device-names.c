@@ -39,7 +39,7 @@ bool device_names_may_have(const char *name)
 	return g_str_has_prefix(name, "/dev/");
 }
 
-/* The directory of a btrfs in sysfs. */
+/* The directory of the btrfs filesystem in sysfs. */
 static char *btrfs_directory(const MountedFilesystem *filesystem)
 {
 	char fsid[FS_UUID_TEXT_BYTES];

@@ -62,7 +62,7 @@ void read_list_free(ReadList *list)
 	g_free(list);
 }
 
-/* Find out the generation of the file and where it lies; what cannot be found out stays 0. */
+/* Find the generation of the file and where it lies.  Unknown values stay 0. */
 static void locate(ReadList *list, ReadRecord *record, const char *name)
 {
 	ReadItem *item = &record->item;

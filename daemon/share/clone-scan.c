@@ -16,7 +16,7 @@ typedef struct {
 	ExtentMap *extents;
 } Scan;
 
-/* Add the references of the open file; what cannot be mapped is left out.  False: there is no room. */
+/* Add the references of the open file, as far as it can be mapped.  False: there is no room. */
 static bool add_file(Scan *scan, uint32_t object, int fd, uint64_t size_bytes)
 {
 	g_autoptr(GError) unmapped = NULL;

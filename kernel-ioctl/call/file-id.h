@@ -12,5 +12,5 @@
 typedef struct {
 	uint64_t subvolume; /* btrfs: id of the subvolume's tree; XFS: 0 */
 	uint64_t inode;
-	uint32_t generation; /* FS_IOC_GETVERSION; what file handles carry */
+	uint32_t generation; /* of FS_IOC_GETVERSION, as in file handles */
 } FileId;

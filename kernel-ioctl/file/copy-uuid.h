@@ -24,12 +24,12 @@
  */
 
 /*
- * Make such a UUID for an XFS on @device, with the UUID @superblock_uuid and its own mount options @options.  @sysfs is
- * "/sys".  False: it is no copy.
+ * Make such a UUID for the XFS filesystem on @device, with the UUID @superblock_uuid and its own
+ * mount options @options.  @sysfs is "/sys".  False: it is no copy.
  */
 bool copy_uuid_of_xfs(const char *sysfs, const char *options, dev_t device,
 		      const uint8_t superblock_uuid[FS_UUID_BYTES], uint8_t ret[FS_UUID_BYTES]);
 
-/* The same for a btrfs that the kernel knows by @fsid.  False: it is no copy. */
+/* The same for a btrfs filesystem that the kernel knows by @fsid.  False: it is no copy. */
 bool copy_uuid_of_btrfs(const char *sysfs, const uint8_t fsid[FS_UUID_BYTES],
 			const uint8_t superblock_uuid[FS_UUID_BYTES], uint8_t ret[FS_UUID_BYTES]);

@@ -33,7 +33,7 @@ typedef struct {
 
 	/* The two that follow equal @uuid, unless this is a copy. */
 	uint8_t superblock_uuid[FS_UUID_BYTES];
-	uint8_t fsid[FS_UUID_BYTES]; /* the kernel's, which names a btrfs in sysfs */
+	uint8_t fsid[FS_UUID_BYTES]; /* the kernel's, which sysfs shows */
 } FsIdentity;
 
 /* "btrfs", "XFS" or "other". */
@@ -55,7 +55,7 @@ typedef struct {
 	const char *options;
 } FsMount;
 
-/* The same.  Mountinfo is not read again for an XFS on the device of @mount. */
+/* The same.  It does not read mountinfo again for the XFS filesystem on the device of @mount. */
 bool fs_identity_read_mounted(int fd, const FsMount *mount, FsIdentity *ret, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
 

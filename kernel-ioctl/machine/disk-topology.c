@@ -260,7 +260,7 @@ static char **additional_devices(const DiskTopology *topology, unsigned major, u
 	return (char **)g_ptr_array_free(paths, false);
 }
 
-/* Follow the devices that mount options name, such as an XFS log. */
+/* Follow the devices that mount options name, such as the log of XFS. */
 static bool find_others(Search *search, const FsLocation *location)
 {
 	g_auto(GStrv) nodes =

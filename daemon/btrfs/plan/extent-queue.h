@@ -71,7 +71,7 @@ bool extent_queue_ends_before(const ExtentQueue *queue, const ExtentStep *step);
 
 /* How much to take at a time. */
 typedef struct {
-	guint targets; /* from the first one on; what needs a copy is left out */
+	guint targets; /* from the first one on, without those that need a copy */
 	guint steps;   /* after joining */
 	uint64_t
 		bytes; /* that are compared in vain if the targets differ; at most a call of each step */
