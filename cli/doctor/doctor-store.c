@@ -52,9 +52,9 @@ static bool look_at_files_read(HashStore *store, uint64_t n_objects, Findings *f
 		findings_add(findings, n_files > n_extents / 10 ? FINDING_NOTE : FINDING_OK,
 			     "no checksums",
 			     n_files > n_extents / 10
-				     ? "if you do not need that, mount without nodatacow and "
-				       "nodatasum, and copy the files to ones without +C ('chattr "
-				       "-C' does not change files that have data)"
+				     ? "mount without nodatacow and nodatasum, if possible; copy "
+				       "the files to ones without +C ('chattr -C' does not change "
+				       "files that have data)"
 				     : NULL,
 			     "%" G_GUINT64_FORMAT " files, beside %" G_GUINT64_FORMAT
 			     " extents, had to be read, as their data has no checksums or the "

@@ -231,7 +231,7 @@ static bool check_key(const HashStore *store, const char *wanted, GError **error
 	g_autofree char *wants = key_text(wanted);
 	g_set_error(error, HASH_STORE_ERROR, HASH_STORE_ERROR_FAILED,
 		    "the store %s was made with %s, and FleetKey= asks for %s: change FleetKey= "
-		    "back, or run 'dedupd --once --rebuild' on the filesystem, which moves the "
+		    "back; or run 'dedupd --once --rebuild' on the filesystem, which moves the "
 		    "store aside and begins anew",
 		    store->path, has, wants);
 	return false;
