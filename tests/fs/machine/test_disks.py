@@ -127,8 +127,8 @@ def test_a_budget_that_is_none_is_refused(disk, service):
     service.start()
 
     for words, status, text in [
-            (["nosuchdisk", "--rate=1M"], 1, "nosuchdisk is no disk"),
-            (["nosuchdisk"], 1, "nosuchdisk is no disk"),
+            (["nosuchdisk", "--rate=1M"], 1, "nosuchdisk is not a disk"),
+            (["nosuchdisk"], 1, "nosuchdisk is not a disk"),
             ([name_of(disk), "--rate=fast"], 2, "--rate: "),
             ([name_of(disk), "--iops=-1"], 2, "--iops: -1"),
             (["--iops=1"], 2, "no disk"),
