@@ -297,7 +297,7 @@ def test_what_is_no_subvolume_is_refused(make_history):
     _, tree = make_history("tiny")
     os.mkdir(tree / "directory")
     assert "top level" in dedupctl("--delete", tree, status=USAGE).stderr
-    assert "no subvolume" in dedupctl("--delete", tree / "directory", status=FAILED).stderr
+    assert "is not a btrfs subvolume" in dedupctl("--delete", tree / "directory", status=FAILED).stderr
     assert "No such file" in dedupctl("--delete", tree / "absent", status=FAILED).stderr
     assert "takes subvolumes" in dedupctl("--delete", status=USAGE).stderr
     assert "No such file" in dedupctl(tree / "absent", status=FAILED).stderr
