@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "hashstore/objects/names.h"
 #include "hashstore/objects/objects.h"
+#include "hashstore/objects/open-extents.h"
 #include "tests/store/store-fixture.h"
 
 #include <string.h>
@@ -519,6 +520,29 @@ static void test_doubted_directories_have_no_stamp(void)
 	}
 }
 
+static void test_open_extents_are_found_in_order(void)
+{
+	static const uint64_t addresses[] = { 4096, 12288, INT64_MAX };
+	g_autoptr(StoreFixture) fixture = store_fixture_new();
+	g_autoptr(HashStore) store = store_fixture_open(fixture);
+	GError *error = NULL;
+	uint64_t found = 0;
+
+	for (size_t i = 0; i < G_N_ELEMENTS(addresses); i++)
+		g_assert_true(hash_store_put_open_extent(store, addresses[i], &error));
+	for (size_t i = 0; i < G_N_ELEMENTS(addresses); i++) {
+		g_assert_true(hash_store_next_open_extent(store, i ? addresses[i - 1] + 1 : 0,
+							  &found, &error));
+		g_assert_cmpuint(found, ==, addresses[i]);
+		g_assert_true(hash_store_next_open_extent(store, addresses[i], &found, &error));
+		g_assert_cmpuint(found, ==, addresses[i]);
+	}
+
+	g_assert_true(hash_store_drop_open_extent(store, INT64_MAX, &error));
+	g_assert_true(hash_store_next_open_extent(store, 12289, &found, &error));
+	g_assert_cmpuint(found, ==, UINT64_MAX);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -548,6 +572,8 @@ int main(int argc, char **argv)
 			test_a_file_takes_less_than_100_bytes);
 	g_test_add_func("/objects/directories-are-put-replaced-found-and-dropped",
 			test_directories_are_put_replaced_found_and_dropped);
+	g_test_add_func("/objects/open-extents-are-found-in-order",
+			test_open_extents_are_found_in_order);
 	g_test_add_func("/objects/doubted-directories-have-no-stamp",
 			test_doubted_directories_have_no_stamp);
 

@@ -233,6 +233,35 @@ static void test_more_members_are_paired_with_the_first_and_the_one_before(void)
 	g_assert_cmpuint(fixture->result.shared.capped, ==, 0);
 }
 
+static void test_extents_of_a_large_group_are_paired_with_eight_and_some_further_ones(void)
+{
+	static const uint32_t further[] = { 8, 16 };
+	g_autoptr(PassFixture) fixture = pass_fixture_new();
+	g_autoptr(ObjectTable) table = NULL;
+	g_autoptr(GArray) expected = g_array_new(false, false, sizeof(Expected));
+
+	for (uint32_t i = 0; i < 20; i++) {
+		uint32_t extent = pass_fixture_put(fixture, 100, 0), first = extent - i;
+
+		put_anchors(fixture, 100, extent, 3 * i, 0, 1);
+		for (uint32_t j = 0; j < MIN(i, 8); j++) {
+			Expected run = { extent, 3 * i, first + j, 3 * j, K };
+
+			g_array_append_val(expected, run);
+		}
+		for (size_t k = 0; k < G_N_ELEMENTS(further) && further[k] < i; k++) {
+			Expected run = { extent, 3 * i, first + further[k], 3 * further[k], K };
+
+			g_array_append_val(expected, run);
+		}
+	}
+
+	fixture->result.found_by_checksums = true;
+	g_assert_true(hash_store_commit(fixture->pass.store, NULL));
+	table = object_table_new(fixture->pass.store, RANK_BY_SIZE, &fixture->settings, NULL, NULL);
+	check_runs(fixture, table, (const Expected *)expected->data, expected->len);
+}
+
 static void test_members_that_come_again_are_paired_with_those_of_the_same_place(void)
 {
 	g_autoptr(PassFixture) fixture = pass_fixture_new();
@@ -559,6 +588,8 @@ int main(int argc, char **argv)
 			test_up_to_eight_members_are_paired_all_with_all);
 	g_test_add_func("/match/more-members-are-paired-with-the-first-and-the-one-before",
 			test_more_members_are_paired_with_the_first_and_the_one_before);
+	g_test_add_func("/match/extents-of-a-large-group-are-paired-with-eight-and-further-ones",
+			test_extents_of_a_large_group_are_paired_with_eight_and_some_further_ones);
 	g_test_add_func("/match/members-that-come-again-are-paired-with-those-of-the-same-place",
 			test_members_that_come_again_are_paired_with_those_of_the_same_place);
 	g_test_add_func("/match/members-beyond-the-largest-group-are-counted",

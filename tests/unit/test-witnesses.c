@@ -39,6 +39,17 @@ static void test_the_latest_stay_and_some_of_all_ages(void)
 	g_assert_cmpuint(n_young, >, 0);
 }
 
+static void test_the_oldest_of_the_latest_ages_first(void)
+{
+	g_autoptr(Witnesses) witnesses = witnesses_new();
+
+	for (uint64_t i = 0; i <= WITNESSES_LATEST; i++)
+		add(witnesses, i);
+	g_assert_cmpuint(witnesses_count(witnesses), ==, WITNESSES_LATEST + 1);
+	for (uint64_t i = 0; i <= WITNESSES_LATEST; i++)
+		g_assert_cmpuint(witnesses_at(witnesses, i)->inode, ==, i);
+}
+
 static void test_a_place_is_kept_once(void)
 {
 	g_autoptr(Witnesses) witnesses = witnesses_new();
@@ -142,6 +153,7 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 	g_random_set_seed(1);
 	g_test_add_func("/witnesses/ages", test_the_latest_stay_and_some_of_all_ages);
+	g_test_add_func("/witnesses/oldest", test_the_oldest_of_the_latest_ages_first);
 	g_test_add_func("/witnesses/once", test_a_place_is_kept_once);
 	g_test_add_func("/witnesses/store", test_the_store_has_them_all);
 	g_test_add_func("/witnesses/damaged", test_of_a_damaged_note_nothing_is_taken);
