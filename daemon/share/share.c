@@ -221,10 +221,18 @@ static bool may_take_runs(const Sharer *sharer)
 	       (!sharer->last || sharer->last->runs->len < TAKEN_RUNS);
 }
 
+/* Whether the pass goes on with sharing. */
+static bool goes_on(const Sharer *sharer)
+{
+	return pass_checkpoint(sharer->pass) && !sharer->error && !sharer->is_closing &&
+	       !postponed_has_rest(sharer->pass->postponed);
+}
+
 /* Take the next runs from the order, and open their targets. */
 static bool look_ahead(Sharer *sharer, GError **error)
 {
-	while (may_take_runs(sharer)) {
+	/* Under a limit, fetching so much ahead takes seconds. */
+	while (goes_on(sharer) && may_take_runs(sharer)) {
 		const OrderedRun *ordered;
 
 		if (!run_order_next(sharer->order, &ordered, error))
@@ -304,13 +312,6 @@ static bool share_next(TargetSharer *self, const Run *run, GError **error)
 	done = share_with(self, run, target, source, error);
 	give_back(sharer, source);
 	return done;
-}
-
-/* Whether the pass goes on with sharing. */
-static bool goes_on(const Sharer *sharer)
-{
-	return pass_checkpoint(sharer->pass) && !sharer->error && !sharer->is_closing &&
-	       !postponed_has_rest(sharer->pass->postponed);
 }
 
 /* Share the runs that the job has. */

@@ -17,7 +17,6 @@ import harness
 import oracle
 from content import MIB, noise, write
 from filesystem import FilesystemUnavailable, LoopFilesystem
-from harness import FIND
 from service import wait_until
 
 FAILING = 7
@@ -239,26 +238,6 @@ def test_a_btrfs_whose_device_goes_away_in_mid_pass_is_an_outcome(pairs, make_de
     run = dedupd.run(find=find)
     assert run.status == 0, run.stderr
     assert run.freed_bytes == FILES * MIB
-
-
-@pytest.mark.parametrize("kind", ["xfs", "btrfs"])
-def test_a_filesystem_that_becomes_read_only_in_mid_pass_loses_nothing(pairs, make_dedupd, kind):
-    dedupd = make_dedupd(pairs)
-    tree = pathlib.Path(pairs.mount_point)
-    before = oracle.snapshot(tree)
-    pairs.unmount()
-    pairs.mount()
-    process = dedupd.start(find=FIND[kind], limit_rate="4M")
-    reading(process, pairs)
-    pairs.remount("ro")
-    run = dedupd.finish(process)
-
-    assert stopped_reason(run) == "the filesystem became read-only"
-    # Nothing more is read in vain.
-    assert run.read["disk_bytes"] < FILES * MIB
-    pairs.remount("rw")
-    harness.assert_unchanged(before, tree)
-    assert run.freed_bytes + harness.check_pass(dedupd, tree, find=FIND[kind]).freed_bytes == FILES * MIB
 
 
 def test_sixteen_files_that_cannot_be_read_end_a_pass(quick_disks, make_filesystem, make_dedupd,
