@@ -194,22 +194,39 @@ static void test_no_position_is_paired_with_itself(void)
 	check(fixture, NULL, 0);
 }
 
-static void test_up_to_eight_members_are_paired_all_with_all(void)
+/* Each is paired with the first eight before it; of extents, also with those that have 8, 16 and so on before them. */
+static void check_pairs_with_first(uint32_t n_members, RankBy by)
 {
 	g_autoptr(PassFixture) fixture = pass_fixture_new();
-	Expected expected[28];
-	size_t n = 0;
+	g_autoptr(GArray) expected = g_array_new(false, false, sizeof(Expected));
+	g_autoptr(ObjectTable) table = NULL;
 
-	for (uint32_t i = 0; i < 8; i++) {
+	for (uint32_t i = 0; i < n_members; i++) {
 		uint32_t object = pass_fixture_put(fixture, 100, 0);
 
-		put_anchors(fixture, 100, object, 10 * i, 0, 1);
-		for (uint32_t j = 0; j < i; j++)
-			expected[n++] = (Expected){ object, 10 * i, object - i + j, 10 * j, K };
+		put_anchors(fixture, 100, object, 4 * i, 0, 1);
+		for (uint32_t j = 0; j < i; j = j < 8 ? j + 1 : 2 * j) {
+			Expected run = { object, 4 * i, object - i + j, 4 * j, K };
+
+			g_array_append_val(expected, run);
+		}
 	}
 
-	check(fixture, expected, n);
+	fixture->result.found_by_checksums = by == RANK_BY_SIZE;
+	g_assert_true(hash_store_commit(fixture->pass.store, NULL));
+	table = object_table_new(fixture->pass.store, by, &fixture->settings, NULL, NULL);
+	check_runs(fixture, table, (const Expected *)expected->data, expected->len);
 	g_assert_cmpuint(fixture->result.shared.capped, ==, 0);
+}
+
+static void test_up_to_eight_members_are_paired_all_with_all(void)
+{
+	check_pairs_with_first(8, RANK_BY_GAIN);
+}
+
+static void test_extents_of_a_large_group_are_paired_with_eight_and_some_further_ones(void)
+{
+	check_pairs_with_first(20, RANK_BY_SIZE);
 }
 
 static void test_more_members_are_paired_with_the_first_and_the_one_before(void)
@@ -231,35 +248,6 @@ static void test_more_members_are_paired_with_the_first_and_the_one_before(void)
 
 	check(fixture, expected, n);
 	g_assert_cmpuint(fixture->result.shared.capped, ==, 0);
-}
-
-static void test_extents_of_a_large_group_are_paired_with_eight_and_some_further_ones(void)
-{
-	static const uint32_t further[] = { 8, 16 };
-	g_autoptr(PassFixture) fixture = pass_fixture_new();
-	g_autoptr(ObjectTable) table = NULL;
-	g_autoptr(GArray) expected = g_array_new(false, false, sizeof(Expected));
-
-	for (uint32_t i = 0; i < 20; i++) {
-		uint32_t extent = pass_fixture_put(fixture, 100, 0), first = extent - i;
-
-		put_anchors(fixture, 100, extent, 3 * i, 0, 1);
-		for (uint32_t j = 0; j < MIN(i, 8); j++) {
-			Expected run = { extent, 3 * i, first + j, 3 * j, K };
-
-			g_array_append_val(expected, run);
-		}
-		for (size_t k = 0; k < G_N_ELEMENTS(further) && further[k] < i; k++) {
-			Expected run = { extent, 3 * i, first + further[k], 3 * further[k], K };
-
-			g_array_append_val(expected, run);
-		}
-	}
-
-	fixture->result.found_by_checksums = true;
-	g_assert_true(hash_store_commit(fixture->pass.store, NULL));
-	table = object_table_new(fixture->pass.store, RANK_BY_SIZE, &fixture->settings, NULL, NULL);
-	check_runs(fixture, table, (const Expected *)expected->data, expected->len);
 }
 
 static void test_members_that_come_again_are_paired_with_those_of_the_same_place(void)
@@ -568,58 +556,39 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 
 	g_test_add_func("/match/nothing-in-common-is-no-run", test_nothing_in_common_is_no_run);
-	g_test_add_func("/match/anchors-on-one-diagonal-are-one-run",
-			test_anchors_on_one_diagonal_are_one_run);
-	g_test_add_func("/match/a-single-anchor-is-a-run-of-its-blocks",
-			test_a_single_anchor_is_a_run_of_its_blocks);
-	g_test_add_func("/match/other-diagonals-are-other-runs",
-			test_other_diagonals_are_other_runs);
-	g_test_add_func("/match/a-short-gap-is-bridged-and-a-long-one-is-not",
-			test_a_short_gap_is_bridged_and_a_long_one_is_not);
-	g_test_add_func("/match/equal-objects-are-one-run-over-all",
-			test_equal_objects_are_one_run_over_all);
-	g_test_add_func("/match/a-whole-object-ends-with-its-last-part-of-a-block",
-			test_a_whole_object_ends_with_its_last_part_of_a_block);
-	g_test_add_func("/match/parts-of-one-object-are-shared-among-each-other",
-			test_parts_of_one_object_are_shared_among_each_other);
-	g_test_add_func("/match/no-position-is-paired-with-itself",
-			test_no_position_is_paired_with_itself);
-	g_test_add_func("/match/up-to-eight-members-are-paired-all-with-all",
-			test_up_to_eight_members_are_paired_all_with_all);
+	g_test_add_func("/match/anchors-on-one-diagonal", test_anchors_on_one_diagonal_are_one_run);
+	g_test_add_func("/match/a-single-anchor-is-a", test_a_single_anchor_is_a_run_of_its_blocks);
+	g_test_add_func("/match/other-diagonals-are-other", test_other_diagonals_are_other_runs);
+	g_test_add_func("/match/a-short-gap-is", test_a_short_gap_is_bridged_and_a_long_one_is_not);
+	g_test_add_func("/match/equal-objects-are-one", test_equal_objects_are_one_run_over_all);
+	g_test_add_func("/match/a-whole", test_a_whole_object_ends_with_its_last_part_of_a_block);
+	g_test_add_func("/match/parts-of", test_parts_of_one_object_are_shared_among_each_other);
+	g_test_add_func("/match/no-position-is-paired", test_no_position_is_paired_with_itself);
+	g_test_add_func("/match/up-to-eight", test_up_to_eight_members_are_paired_all_with_all);
 	g_test_add_func("/match/more-members-are-paired-with-the-first-and-the-one-before",
 			test_more_members_are_paired_with_the_first_and_the_one_before);
 	g_test_add_func("/match/extents-of-a-large-group-are-paired-with-eight-and-further-ones",
 			test_extents_of_a_large_group_are_paired_with_eight_and_some_further_ones);
 	g_test_add_func("/match/members-that-come-again-are-paired-with-those-of-the-same-place",
 			test_members_that_come_again_are_paired_with_those_of_the_same_place);
-	g_test_add_func("/match/members-beyond-the-largest-group-are-counted",
-			test_members_beyond_the_largest_group_are_counted);
+	g_test_add_func("/match/members-beyond", test_members_beyond_the_largest_group_are_counted);
 	g_test_add_func("/match/files-that-are-to-be-identical-are-paired-with-the-first",
 			test_files_that_are_to_be_identical_are_paired_with_the_first);
 	g_test_add_func("/match/whole-objects-are-paired-with-two-and-none-is-lost",
 			test_whole_objects_are_paired_with_two_and_none_is_lost);
-	g_test_add_func("/match/what-has-most-in-common-is-the-source",
-			test_what_has_most_in_common_is_the_source);
-	g_test_add_func("/match/settled-objects-are-sources-only",
-			test_settled_objects_are_sources_only);
-	g_test_add_func("/match/objects-outside-the-walk-are-sources-only",
-			test_objects_outside_the_walk_are_sources_only);
+	g_test_add_func("/match/what-has-most-in", test_what_has_most_in_common_is_the_source);
+	g_test_add_func("/match/settled-objects-are", test_settled_objects_are_sources_only);
+	g_test_add_func("/match/objects-outside", test_objects_outside_the_walk_are_sources_only);
 	g_test_add_func("/match/immutable-objects-are-sources-only-and-noted-once",
 			test_immutable_objects_are_sources_only_and_noted_once);
 	g_test_add_func("/match/foreign-objects-are-sources-only-and-noted-once",
 			test_foreign_objects_are_sources_only_and_noted_once);
-	g_test_add_func("/match/nodatacow-shares-with-its-like-only",
-			test_nodatacow_shares_with_its_like_only);
-	g_test_add_func("/match/a-nodatacow-object-among-others-is-noted-once",
-			test_a_nodatacow_object_among_others_is_noted_once);
-	g_test_add_func("/match/zeros-become-holes-as-the-policy-says",
-			test_zeros_become_holes_as_the_policy_says);
-	g_test_add_func("/match/by-checksums-only-zeros-of-extents-are-paired",
-			test_by_checksums_only_zeros_of_extents_are_paired);
-	g_test_add_func("/match/zeros-of-settled-objects-are-left-alone",
-			test_zeros_of_settled_objects_are_left_alone);
-	g_test_add_func("/match/objects-that-are-gone-take-no-part",
-			test_objects_that_are_gone_take_no_part);
+	g_test_add_func("/match/nodatacow-shares-with", test_nodatacow_shares_with_its_like_only);
+	g_test_add_func("/match/a-nodatacow", test_a_nodatacow_object_among_others_is_noted_once);
+	g_test_add_func("/match/zeros-become-holes-as", test_zeros_become_holes_as_the_policy_says);
+	g_test_add_func("/match/by-checksums", test_by_checksums_only_zeros_of_extents_are_paired);
+	g_test_add_func("/match/zeros-of-settled", test_zeros_of_settled_objects_are_left_alone);
+	g_test_add_func("/match/objects-that-are-gone", test_objects_that_are_gone_take_no_part);
 	g_test_add_func("/match/a-raised-stop-ends-it-at-once", test_a_raised_stop_ends_it_at_once);
 
 	return g_test_run();

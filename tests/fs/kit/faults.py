@@ -76,8 +76,7 @@ class Faults:
         """How much data lies on the disk after a pass without a fault, which shows that a pass frees some."""
         self._fill()
         before = self._used_bytes()
-        self._clean_pass()
-        kept = self._used_bytes()
+        kept = self._used_after_pass()
         assert kept < before, "a pass frees nothing"
         return kept
 
@@ -121,12 +120,13 @@ class Faults:
         harness.assert_unchanged(before, self._root)
         self._expect_sound_stores()
         # A file that could not be read is skipped until it changes, unless the store begins anew.
-        self._clean_pass(rebuild=fault.status == 4)
+        run = self._clean_pass(rebuild=fault.status == 4)
         harness.assert_unchanged(before, self._root)
         self._expect_sound_stores()
         left = self._used_bytes() - self._kept_bytes
         if left > 0:
-            raise FaultHarmed(f"the next pass leaves {left} bytes")
+            raise FaultHarmed(f"the next pass leaves {left} bytes, skipped {run.skipped}, "
+                              f"and one more leaves {self._used_after_pass() - self._kept_bytes}")
 
     @staticmethod
     def _wait(process):
@@ -149,6 +149,11 @@ class Faults:
         run = self._dedupd.run(rebuild=rebuild, **self._options)
         if run.status != 0:
             raise FaultHarmed(f"the next pass ended with {run.status}: {run.stderr}")
+        return run
+
+    def _used_after_pass(self):
+        self._clean_pass()
+        return self._used_bytes()
 
     @contextlib.contextmanager
     def _failing(self, fault, n_places=0):
