@@ -6,6 +6,7 @@
 #include "daemon/context/object-skips.h"
 #include "hashstore/objects/objects.h"
 #include "kernel-ioctl/call/fd.h"
+#include "kernel-ioctl/file/extent-map.h"
 #include "kernel-ioctl/file/file-attributes.h"
 #include "kernel-ioctl/file/file-stat.h"
 
@@ -138,6 +139,12 @@ StampVerdict open_object_compare(const OpenObject *object)
 
 	now = known_file_present_stamp(&stat);
 	return stamp_compare(&object->stamp, &now);
+}
+
+uint64_t open_object_skip_hole(const OpenObject *object, uint64_t block, uint32_t block_bytes)
+{
+	return extent_map_skip_hole(file_reader_fd(object->reader), block * block_bytes) /
+	       block_bytes;
 }
 
 uint64_t open_object_end_bytes(const OpenObject *object, uint64_t end_block, uint32_t block_bytes)

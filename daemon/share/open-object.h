@@ -52,6 +52,9 @@ StampVerdict open_object_compare(const OpenObject *object);
  */
 bool open_object_has_most_extents(const OpenObject *object);
 
+/* The first block of the usable object at or after @block that is not in a hole; huge if there is none. */
+uint64_t open_object_skip_hole(const OpenObject *object, uint64_t block, uint32_t block_bytes);
+
 /* The end of the blocks before @end_block in bytes: the end of file cuts the last one. */
 uint64_t open_object_end_bytes(const OpenObject *object, uint64_t end_block, uint32_t block_bytes);
 

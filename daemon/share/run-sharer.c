@@ -410,22 +410,14 @@ static bool share_window(RunSharer *sharer, OpenObject *source, uint64_t diagona
 	return !may_go_on(sharer, source) || share_equal(sharer, error);
 }
 
-/* The first block of the target at or after @block that is not in a hole. */
-static uint64_t after_hole(const RunSharer *sharer, uint64_t block)
-{
-	uint64_t start = block * sharer->window->block_bytes;
-
-	return extent_map_skip_hole(file_reader_fd(sharer->target->reader), start) /
-	       sharer->window->block_bytes;
-}
-
 /* Share [@first, @end) of the target, in windows; none of it is settled. */
 static bool share_range(RunSharer *sharer, OpenObject *source, uint64_t diagonal, uint64_t first,
 			uint64_t end, RunEnds *ret_ends, GError **error)
 {
 	*ret_ends = (RunEnds){ 0 };
 	for (uint64_t block = first; block < end && may_go_on(sharer, source);) {
-		uint64_t data_block = after_hole(sharer, block);
+		uint64_t data_block =
+			open_object_skip_hole(sharer->target, block, sharer->pass->block_bytes);
 		size_t n = MIN(end - block, sharer->pass->window_bytes / sharer->pass->block_bytes);
 		RunEnds ends;
 
@@ -519,17 +511,20 @@ static bool share_whole_run(RunSharer *sharer, const Run *run, OpenObject *sourc
 	uint64_t diagonal = source ? run->target_block - run->source_block : 0;
 	uint64_t beyond = look_beyond(sharer, EXTEND_BLOCKS);
 	uint64_t margin = source ? beyond : 0;
-	uint64_t core_end = run->target_block + run->blocks;
-	uint64_t low, high, first, end, from;
+	uint64_t core = run->target_block;
+	uint64_t low, high, core_end, first, end, from;
 
 	run_bounds(sharer, source, diagonal, &low, &high);
-	core_end = MIN(core_end, high);
-	if (run->target_block >= core_end)
+	/* An earlier pass that did not end may have made holes of the first of these zeros. */
+	if (!source)
+		core = open_object_skip_hole(sharer->target, core, sharer->pass->block_bytes);
+	core_end = MIN(core + run->blocks, high);
+	if (core >= core_end)
 		return true;
-	if (!block_set_gap(sharer->settled, MAX(run->target_block, low), core_end, &first, &end))
+	if (!block_set_gap(sharer->settled, MAX(core, low), core_end, &first, &end))
 		return margin == 0 || extend_settled(sharer, source, diagonal, core_end - 1, error);
 
-	from = MAX(low, run->target_block - MIN(run->target_block, margin));
+	from = MAX(low, core - MIN(core, margin));
 	while (may_go_on(sharer, source) &&
 	       block_set_gap(sharer->settled, from, MIN(core_end + margin, high), &first, &end)) {
 		RunEnds ends;

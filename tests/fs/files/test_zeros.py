@@ -42,6 +42,22 @@ def test_a_file_of_zeros_gives_all_its_space_back(tree, dedupd, policy):
     assert done.used_drop_bytes == 8 * MIB + 4 * BLOCK
 
 
+@pytest.mark.parametrize("size", [128 * KIB, MIB, 8 * MIB])
+def test_zeros_that_a_stopped_pass_made_holes_in_part_become_one_hole(tree, dedupd, size):
+    write(tree / "file", DATA + bytes(size) + DATA[::-1])
+    content.write_sparse(tree / "hole", 2 * MIB + size, {})
+    harness.settle(dedupd.filesystem)
+    assert dedupd.run(dry_run=True).freed_bytes == size
+    with open(tree / "hole", "rb") as hole, open(tree / "file", "rb+") as file:
+        assert ioctls.dedupe_range(hole.fileno(), MIB, size // 2, file.fileno(), MIB) == 0
+    harness.settle(dedupd.filesystem)
+
+    done = harness.check_pass(dedupd)
+
+    assert data_blocks(tree / "file") == 512
+    assert done.freed_bytes == size // 2
+
+
 def test_zeros_are_kept_on_request(tree, dedupd):
     write(tree / "file", DATA + bytes(8 * MIB))
     write(tree / "zeros", bytes(MIB))
