@@ -97,16 +97,32 @@ class Faults:
 
     def inject(self, calls, number, error_round=0, place=0):
         """Have the call of this number fail, and see that nothing is lost; the Fault."""
-        fault = Fault(calls, number, error_round, place)
+        return self._inject(Fault(calls, number, error_round, place), self._have_call_fail)
+
+    def kill(self, seconds):
+        """Kill a pass after so many seconds, and see that nothing is lost; the Fault."""
+        return self._inject(Fault("kill", 0, 0), lambda fault: self._kill(fault, seconds))
+
+    def _inject(self, fault, harm):
         self._fill()
         before = oracle.snapshot(self._root)
         try:
+            harm(fault)
             self._expect_nothing_lost(fault, before)
-        except (FaultHarmed, AssertionError) as harm:
-            fault.complaint = str(harm)
+        except (FaultHarmed, AssertionError) as harmed:
+            fault.complaint = str(harmed)
         return fault
 
-    def _expect_nothing_lost(self, fault, before):
+    def _kill(self, fault, seconds):
+        process = self._dedupd.start(**self._options)
+        try:
+            fault.status = process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            fault.status = process.wait()
+        process.communicate()
+
+    def _have_call_fail(self, fault):
         with self._failing(fault):
             process = self._dedupd.start(**self._options)
         fault.status = self._wait(process)
@@ -117,6 +133,8 @@ class Faults:
         # The report names files that could not be read, and why the pass ended early.
         if fault.status not in (0, 4, 5, 6, 7) and not run.stderr:
             raise FaultHarmed(f"the pass ended with {fault.status} and says nothing")
+
+    def _expect_nothing_lost(self, fault, before):
         harness.assert_unchanged(before, self._root)
         self._expect_sound_stores()
         # A file that could not be read is skipped until it changes, unless the store begins anew.

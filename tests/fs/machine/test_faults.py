@@ -4,6 +4,7 @@
 import contextlib
 import os
 import sqlite3
+import time
 
 import pytest
 
@@ -16,6 +17,8 @@ from harness import FIND
 
 # tests/bench/faults has all calls fail, one after the other.
 SAMPLES = int(os.environ.get("DEDUPD_FAULT_SAMPLES", "30"))
+KILLS = 4 * SAMPLES
+PATIENCE_SECONDS = 60
 
 
 @pytest.fixture
@@ -32,6 +35,17 @@ def test_a_call_that_fails_loses_nothing(injected, calls):
     assert not [fault for fault in done if fault.complaint]
     # The last of them may be made in some passes only.
     assert sum(bool(fault.failed) for fault in done) > SAMPLES // 2
+
+
+def test_a_pass_that_is_killed_at_any_moment_loses_nothing(injected):
+    begun = time.monotonic()
+    assert injected.kill(PATIENCE_SECONDS).status == 0
+    seconds = time.monotonic() - begun
+
+    done = [injected.kill(seconds * kill / KILLS) for kill in range(KILLS)]
+
+    assert not [fault for fault in done if fault.complaint]
+    assert sum(fault.status < 0 for fault in done) > KILLS // 8
 
 
 def test_no_change_of_several_rows_is_kept_in_half(injected):
