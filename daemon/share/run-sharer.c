@@ -511,20 +511,17 @@ static bool share_whole_run(RunSharer *sharer, const Run *run, OpenObject *sourc
 	uint64_t diagonal = source ? run->target_block - run->source_block : 0;
 	uint64_t beyond = look_beyond(sharer, EXTEND_BLOCKS);
 	uint64_t margin = source ? beyond : 0;
-	uint64_t core = run->target_block;
-	uint64_t low, high, core_end, first, end, from;
+	uint64_t core_end = run->target_block + run->blocks;
+	uint64_t low, high, first, end, from;
 
 	run_bounds(sharer, source, diagonal, &low, &high);
-	/* An earlier pass that did not end may have made holes of the first of these zeros. */
-	if (!source)
-		core = open_object_skip_hole(sharer->target, core, sharer->pass->block_bytes);
-	core_end = MIN(core + run->blocks, high);
-	if (core >= core_end)
+	core_end = MIN(core_end, high);
+	if (run->target_block >= core_end)
 		return true;
-	if (!block_set_gap(sharer->settled, MAX(core, low), core_end, &first, &end))
+	if (!block_set_gap(sharer->settled, MAX(run->target_block, low), core_end, &first, &end))
 		return margin == 0 || extend_settled(sharer, source, diagonal, core_end - 1, error);
 
-	from = MAX(low, core - MIN(core, margin));
+	from = MAX(low, run->target_block - MIN(run->target_block, margin));
 	while (may_go_on(sharer, source) &&
 	       block_set_gap(sharer->settled, from, MIN(core_end + margin, high), &first, &end)) {
 		RunEnds ends;

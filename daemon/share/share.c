@@ -4,6 +4,7 @@
 #include "common/threads/thread.h"
 #include "daemon/context/object-skips.h"
 #include "daemon/share/open-object.h"
+#include "daemon/share/rest-of-zeros.h"
 #include "daemon/share/run-sharer.h"
 #include "daemon/share/window-account.h"
 #include "kernel-ioctl/machine/thread-io.h"
@@ -41,6 +42,7 @@ typedef struct Sharer Sharer;
 typedef struct {
 	Sharer *sharer;
 	RunSharer *runs;
+	RestOfZeros rest;
 	Job *job;             /* NULL: none at the moment */
 	uint32_t other_owner; /* the last target that was skipped because of its owner; 0: none */
 	uint32_t awaited;     /* source that it waits for; 0: none */
@@ -132,10 +134,7 @@ static void fetch_run(Sharer *sharer, OpenObject *target, OpenObject *source, co
 	size_t first, end;
 
 	pass_give_turn(sharer->pass);
-	/*
-	 * Blocks with several references may be skipped, or shared at the very end: then reading them now is in
-	 * vain.
-	 */
+	/* Blocks with several references may be skipped, or shared at the very end. */
 	if (dedupe_window_map(window, target, source, run->target_block - run->source_block,
 			      run->target_block, run->blocks, &unmapped) &&
 	    window_account_expects_compare(sharer->pass, window))
@@ -231,7 +230,6 @@ static bool goes_on(const Sharer *sharer)
 /* Take the next runs from the order, and open their targets. */
 static bool look_ahead(Sharer *sharer, GError **error)
 {
-	/* Under a limit, fetching so much ahead takes seconds. */
 	while (goes_on(sharer) && may_take_runs(sharer)) {
 		const OrderedRun *ordered;
 
@@ -301,7 +299,8 @@ static bool share_next(TargetSharer *self, const Run *run, GError **error)
 	if (run->source == target->id)
 		return share_with(self, run, target, target, error);
 	if (run->source == RUN_HOLE)
-		return share_with(self, run, target, NULL, error);
+		return rest_of_zeros_share_run(&self->rest, self->runs, run,
+					       sharer->pass->block_bytes, error);
 
 	self->awaited = run->source;
 	while (is_in_use(sharer, run->source, self->job->number))
@@ -373,15 +372,13 @@ static bool share_job(TargetSharer *self, GError **error)
 	Sharer *sharer = self->sharer;
 
 	while (goes_on(sharer) && !is_done(self->job)) {
-		if (self->job->runs->len == 0) {
+		if (self->job->runs->len == 0)
 			pthread_cond_wait(&self->may_go_on, sharer->pass->turn);
-			continue;
-		}
-		if (!share_runs(self, error))
+		else if (!share_runs(self, error))
 			return false;
 	}
 
-	return true;
+	return rest_of_zeros_finish(&self->rest, self->runs, error);
 }
 
 /* Take the next job; NULL: there is none now. */
@@ -432,7 +429,9 @@ static bool share_alone(Sharer *sharer, GError **error)
 			self->job = g_queue_pop_head(&sharer->waiting);
 		if (!done || !self->job)
 			break;
-		done = share_runs(self, error);
+		done = share_runs(self, error) &&
+		       (!is_done(self->job) ||
+			rest_of_zeros_finish(&self->rest, self->runs, error));
 		if (is_done(self->job))
 			end_job(self);
 	}
