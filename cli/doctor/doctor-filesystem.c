@@ -143,11 +143,11 @@ static void report_owners(const Names *names, const OwnersPolicy *across_owners,
 		findings_add(findings, FINDING_NOTE, "owners",
 			     "set AcrossOwners=no if users must not learn by timing that others "
 			     "have the same data",
-			     "%u users own the %u names that dedupctl looked at", n_users,
+			     "%u users own some of the %u names that dedupctl looked at", n_users,
 			     names->n_names);
 	else
 		findings_add(findings, FINDING_OK, "owners", NULL,
-			     "%s owns the %u names that dedupctl looked at",
+			     "%s owns any of the %u names that dedupctl looked at",
 			     n_users == 1 ? "one user" : "no user", names->n_names);
 }
 

@@ -10,7 +10,8 @@ typedef enum {
 	EXIT_STATUS_UNREADABLE = 4, /* done, but some files could not be read */
 	EXIT_STATUS_IN_USE = 5,     /* another process works on the filesystem, or holds it */
 	EXIT_STATUS_STOPPED = 6,    /* little space is left for metadata: the next pass continues */
-	EXIT_STATUS_DISK_FAILING = 7, /* a disk is failing, missing or gone: the pass was ended */
+	/* A disk fails, is missing or gone, or the filesystem became read-only. */
+	EXIT_STATUS_DISK_FAILING = 7,
 	/* Answers of dedupctl for scripts. */
 	EXIT_STATUS_PARTLY = 10,
 	EXIT_STATUS_NOT_AT_ALL = 11,

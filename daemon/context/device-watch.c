@@ -18,7 +18,7 @@ struct DeviceWatch {
 	DeviceWatchOptions options;
 	GPtrArray *disks; /* Disk: those that were there when the pass began */
 	GThread *thread;
-	bool was_read_only;
+	bool may_be_read_only;
 
 	uint64_t known_errors;
 	int64_t looked_usec; /* 0: never */
@@ -38,7 +38,7 @@ DeviceWatch *device_watch_new(const DeviceWatchOptions *options)
 	watch->options = *options;
 	watch->disks = disk_topology_find(options->topology, &options->location);
 	watch->thread = g_thread_self();
-	watch->was_read_only = is_read_only(options->fd);
+	watch->may_be_read_only = !options->is_written || is_read_only(options->fd);
 	watch->known_errors = device_watch_errors(watch);
 	return watch;
 }
@@ -92,7 +92,7 @@ static char *what_is_gone(const DeviceWatch *watch)
 	if (is_shut_down(watch))
 		return g_strdup("the filesystem was shut down");
 	/* btrfs does so after an error. */
-	if (!watch->was_read_only && is_read_only(watch->options.fd))
+	if (!watch->may_be_read_only && is_read_only(watch->options.fd))
 		return g_strdup("the filesystem became read-only");
 
 	return NULL;

@@ -33,6 +33,7 @@ typedef struct {
 	const char *mount_point;
 	const char *uuid;   /* NULL: a filesystem that nobody holds */
 	Throttle *throttle; /* held while the pass waits; NULL: none */
+	bool is_written; /* not in a dry run, which a filesystem that becomes read-only does not end */
 	bool runs_degraded; /* failures do not end the pass, only missing devices do */
 } DeviceWatchOptions;
 

@@ -15,6 +15,7 @@ bool pass_devices_begin(Pass *pass, GError **error)
 		.mount_point = filesystem->mount_point,
 		.uuid = filesystem->uuid,
 		.throttle = pass->throttle,
+		.is_written = !pass->settings->dry_run,
 		.runs_degraded = pass->settings->degraded == HARDSHIP_RUN,
 	};
 	g_autofree char *known = NULL;

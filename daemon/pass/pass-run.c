@@ -179,7 +179,8 @@ static bool apply_policy(Pass *pass, GError **error)
 	if (pass->settings->dry_run) {
 		if (known)
 			g_warning("the last pass over %s had other policies: --dry-run does not "
-				  "predict the files that it skipped, but 'dedupctl estimate' does",
+				  "predict the files that those skipped, but 'dedupctl estimate' "
+				  "does",
 				  pass->filesystem->mount_point);
 		return true;
 	}

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What could not be shared for a reason that passes is tried again, and not read again to find it."""
 
-import time
-
 import pytest
 
 import content
@@ -10,6 +8,7 @@ import harness
 import oracle
 from content import MIB, noise, write
 from hindrances import being_sent, leased
+from service import wait_until
 from subvolumes import delete_subvolumes, make_subvolume, snapshot
 
 FAILING = 7
@@ -92,11 +91,14 @@ def test_a_remount_to_read_only_ends_a_pass_and_the_next_one_shares_the_rest(tre
     assert dedupd.run(dry_run=True).freed_bytes == PAIRS * MIB
     before = oracle.snapshot(tree)
     filesystem.forget_data()
+    begun = filesystem.read_bytes()
     process = dedupd.start(limit_rate="8M")
-    time.sleep(0.7)
+    wait_until(lambda: filesystem.read_bytes() - begun > 2 * MIB)
     filesystem.remount("ro")
-    run = dedupd.finish(process)
-    filesystem.remount("rw")
+    try:
+        run = dedupd.finish(process)
+    finally:
+        filesystem.remount("rw")
 
     assert run.status == FAILING, run.stderr
     assert run.filesystem["stopped_reason"] == "the filesystem became read-only"

@@ -15,6 +15,7 @@ import signal
 import sqlite3
 import struct
 import subprocess
+import time
 
 import content
 import harness
@@ -99,6 +100,16 @@ class Faults:
         """Have the call of this number fail, and see that nothing is lost; the Fault."""
         return self._inject(Fault(calls, number, error_round, place), self._have_call_fail)
 
+    def pass_seconds(self):
+        """How long a pass takes: the median of three."""
+        seconds = []
+        for _ in range(3):
+            self._fill()
+            begun = time.monotonic()
+            self._clean_pass()
+            seconds.append(time.monotonic() - begun)
+        return sorted(seconds)[1]
+
     def kill(self, seconds):
         """Kill a pass after so many seconds, and see that nothing is lost; the Fault."""
         return self._inject(Fault("kill", 0, 0), lambda fault: self._kill(fault, seconds))
@@ -117,10 +128,13 @@ class Faults:
         process = self._dedupd.start(**self._options)
         try:
             fault.status = process.wait(seconds)
+            if fault.status != 0:
+                raise FaultHarmed(f"the pass ended with {fault.status}")
         except subprocess.TimeoutExpired:
             process.kill()
             fault.status = process.wait()
-        process.communicate()
+        finally:
+            process.communicate()
 
     def _have_call_fail(self, fault):
         with self._failing(fault):
