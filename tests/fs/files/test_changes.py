@@ -257,24 +257,6 @@ def change_between_rounds(tree, filesystem, dedupd, change, is_target):
     return dedupd.finish(process), changed
 
 
-def test_a_remount_to_read_only_in_the_middle_ends_the_pass_in_order(tree, filesystem, dedupd):
-    content.write_twins(tree, 4 * MIB)
-    harness.settle(filesystem)
-    before = oracle.snapshot(tree)
-    filesystem.forget_data()
-    process = dedupd.start(limit_rate="8M")
-    time.sleep(0.7)
-    filesystem.remount("ro")
-
-    run = dedupd.finish(process)
-
-    harness.assert_unchanged(before, tree)
-    assert run.status in (0, 1), run.stderr
-    assert run.status == 1 or "read-only" in run.skipped
-    filesystem.remount("rw")
-    assert harness.check_pass(dedupd).freed_bytes == 4 * MIB
-
-
 @pytest.mark.alone
 def test_a_pass_evicts_nothing_that_was_in_the_page_cache(tree, filesystem, dedupd):
     content.write_twins(tree, 4 * MIB)

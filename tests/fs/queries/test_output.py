@@ -166,7 +166,7 @@ WHY = {
 REASON      BYTES FILE                 AS
 equal       1 MiB one                  it equals data of /T/tw
 equal       1 MiB two words\\n\\e[2J\\xff it equals data of /T/on
-unsettled 512 KiB alone                it was not matched with
+unsettled 512 KiB alone                no pass has matched it
 empty         0 B hole                 it has no data: it is e
 shared    256 KiB deep/-x              it shares this with /T/
 """,
