@@ -326,7 +326,8 @@ static const Metric metrics_all[] = {
 	{ "dedupd_last_success_timestamp_seconds", "gauge", "When the last complete pass ended.",
 	  add_last_success, NULL },
 	{ "dedupd_disk_failing", "gauge",
-	  "Whether a disk of the filesystem fails or is missing, so that no pass runs to its end.",
+	  "Whether a disk fails or is missing, or the filesystem became read-only, so that no pass "
+	  "runs to its end.",
 	  add_disk_failing, NULL },
 	{ "dedupd_store_usable", "gauge", "Whether the store of the filesystem can be read.",
 	  add_usable, NULL },
