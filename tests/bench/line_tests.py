@@ -7,6 +7,7 @@ import dataclasses
 import json
 import os
 import pathlib
+import signal
 import subprocess
 import sys
 import time
@@ -15,8 +16,10 @@ SUITES = ("unit", "store", "cli", "fs")
 # How much longer than without a mutant a test may take.
 PATIENCE = 5
 LEAST_SECONDS = 20
-# From a statement with several lines, gcov names only some.
+# gcov counts a statement of several lines at its first ones: how far back these are looked for.
 STATEMENT_LINES = 6
+# What a test ends with that skips all.
+EXIT_SKIP = 77
 
 
 @dataclasses.dataclass
@@ -38,15 +41,15 @@ class BuiltTest:
                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL,
                               start_new_session=True) as process:
             try:
-                return process.wait(seconds) in (0, 77)
+                return process.wait(seconds) in (0, EXIT_SKIP)
             except subprocess.TimeoutExpired:
                 _end(process)
                 return False
 
 
 def _end(process):
-    """End a test with all that it started: first so that it removes its filesystems."""
-    for number in (2, 9):
+    """End a test with all that it started.  At SIGINT it removes its filesystems."""
+    for number in (signal.SIGINT, signal.SIGKILL):
         try:
             os.killpg(process.pid, number)
             process.wait(30)
@@ -55,7 +58,7 @@ def _end(process):
 
 
 def built_tests(build):
-    """Name -> test of a build directory, of the suites that judge; without those that want a machine for themselves."""
+    """Name -> test of a build directory, of SUITES.  Tests that must run alone are left out."""
     def introspect(what):
         return json.loads(subprocess.run(["meson", "introspect", what, build], check=True, capture_output=True).stdout)
 
@@ -77,9 +80,9 @@ class LineTests:
     """What a run of all tests has shown."""
 
     def __init__(self):
-        # (source, line) -> names of tests.
-        self._tests = collections.defaultdict(set)
-        # Sources -> all lines with code.
+        # (source, line) -> tests.
+        self._tests = collections.defaultdict(list)
+        # Source -> all lines with code.
         self._lines = collections.defaultdict(set)
         self._seconds = {}
 
@@ -96,31 +99,31 @@ class LineTests:
             began = time.monotonic()
             passes = test.passes(2 * test.timeout_seconds, {"GCOV_PREFIX": str(place)})
             seconds = time.monotonic() - began
-            return test, passes, seconds, list(_lines(tree, build, place))
+            return test, passes, seconds, _counts(tree, build, place)
 
         with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
             longest_first = sorted(tests.values(), key=lambda test: -test.timeout_seconds)
-            for test, passes, seconds, lines in pool.map(run, longest_first):
+            for test, passes, seconds, counts in pool.map(run, longest_first):
                 if not passes:
                     print(f"left out, as it fails: {test.name}", file=sys.stderr, flush=True)
                     continue
                 self._seconds[test.name] = seconds
-                for source, line, count in lines:
+                for (source, line), count in counts.items():
                     self._lines[source].add(line)
                     if count:
-                        self._tests[source, line].add(test.name)
+                        self._tests[source, line].append(test)
 
     def judges(self, source, line, most_seconds):
-        """Names of tests that run a line, those of one suite after those of another, the fastest first."""
+        """Names of tests that run a line: first those without filesystems, the fastest first."""
         begin = next((near for near in range(line, line - STATEMENT_LINES, -1) if near in self._lines[source]), line)
-        names = sorted(self._tests.get((source, begin), ()),
-                       key=lambda name: (name.startswith("fs-"), self._seconds[name]))
+        tests = sorted(self._tests.get((source, begin), ()),
+                       key=lambda test: (test.suite == "fs", self._seconds[test.name]))
         spent = 0
-        for name in names:
-            spent += self._seconds[name]
+        for test in tests:
+            spent += self._seconds[test.name]
             if spent > most_seconds:
                 return
-            yield name
+            yield test.name
 
     def patience_seconds(self, name):
         """How long a test may take with a mutant."""
@@ -134,21 +137,20 @@ class LineTests:
             yield folder, len(lines), sum(key in self._tests for key in lines)
 
 
-def _lines(tree, build, place):
-    """(source, line, how often it was run) of one test."""
+def _counts(tree, build, place):
+    """(source, line) -> how often a test ran it."""
     counts = collections.Counter()
-    files = []
-    for counters in place.rglob("*.gcda"):
+    files = list(place.rglob("*.gcda"))
+    for counters in files:
         notes = pathlib.Path("/", counters.relative_to(place)).with_suffix(".gcno")
-        if notes.exists() and not counters.with_suffix(".gcno").exists():
+        if notes.exists():
             counters.with_suffix(".gcno").symlink_to(notes)
-        files.append(str(counters))
     if not files:
-        return []
+        return counts
     found = subprocess.run(["gcov", "--json-format", "--stdout", *files], cwd=build, capture_output=True, check=False)
     for part in found.stdout.splitlines():
         for source in json.loads(part)["files"]:
             path = os.path.relpath(os.path.join(build, source["file"]), tree)
             for line in source["lines"]:
                 counts[path, line["line_number"]] += line["count"]
-    return [(path, line, count) for (path, line), count in counts.items()]
+    return counts
