@@ -35,11 +35,11 @@ class BuiltTest:
     targets: list
     timeout_seconds: int
 
-    def passes(self, seconds, environment=None):
+    def passes(self, seconds, environment=None, umask=-1):
         """Whether it ends in this time, with success or because it skips all."""
         with subprocess.Popen(self.command, cwd=self.build, env={**os.environ, **self.environment, **(environment or {})},
                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL,
-                              start_new_session=True) as process:
+                              start_new_session=True, umask=umask) as process:
             try:
                 return process.wait(seconds) in (0, EXIT_SKIP)
             except subprocess.TimeoutExpired:
@@ -94,10 +94,10 @@ class LineTests:
         def run(test):
             place = pathlib.Path(directory, test.name)
             place.mkdir()
-            # Services with other owners write there, too.
+            # Programs of other users write there, too, also below directories that another user's program made.
             place.chmod(0o777)
             began = time.monotonic()
-            passes = test.passes(2 * test.timeout_seconds, {"GCOV_PREFIX": str(place)})
+            passes = test.passes(2 * test.timeout_seconds, {"GCOV_PREFIX": str(place)}, umask=0)
             seconds = time.monotonic() - began
             return test, passes, seconds, _counts(tree, build, place)
 
