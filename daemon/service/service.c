@@ -11,7 +11,6 @@
 
 static int on_end(sd_event_source *source, const struct signalfd_siginfo *info, void *data)
 {
-	sd_notify(false, "STOPPING=1\nSTATUS=ending");
 	return sd_event_exit(sd_event_source_get_event(source), EXIT_STATUS_DONE);
 }
 
@@ -84,6 +83,7 @@ int service_run(const Settings *settings, Config *config, char *const *arguments
 
 	/* All passes end at the same time; without the bus, main waits for them. */
 	if (bus) {
+		sd_notify(false, "STOPPING=1\nSTATUS=ending");
 		manager_end(manager);
 		bus_free(bus);
 	}

@@ -8,7 +8,6 @@ import os
 import pathlib
 import socket
 import subprocess
-import threading
 import time
 
 import pytest
@@ -19,6 +18,7 @@ from content import MIB, forget_pages, noise, write_extent
 from hung_mount import HungMount, HungMountUnavailable
 from private_peer import PeerError, PrivatePeer, array, string
 from service import END_SECONDS, wait_until
+from supervisor import supervisor
 
 LOCKS = pathlib.Path("/run/dedupd-lock")
 INTERFACE = "org.dedupd1.Filesystem"
@@ -170,32 +170,18 @@ def test_the_service_ends_while_a_path_hangs(quiet, caller, hung):
 
 
 def test_the_watchdog_is_fed_while_a_path_hangs(tree, service, hung, tmp_path, monkeypatch):
-    fed = []
-
-    def take_what_is_told(supervisor):
-        with contextlib.suppress(TimeoutError):
-            while told := supervisor.recv(4096):
-                if b"WATCHDOG=1" in told:
-                    fed.append(time.monotonic())
-
-    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as supervisor:
-        supervisor.bind(str(tmp_path / "notify"))
-        supervisor.settimeout(END_SECONDS)
-        monkeypatch.setenv("NOTIFY_SOCKET", str(tmp_path / "notify"))
-        monkeypatch.setenv("WATCHDOG_USEC", "1000000")
-        taking = threading.Thread(target=take_what_is_told, args=[supervisor])
-        taking.start()
+    monkeypatch.setenv("WATCHDOG_USEC", "1000000")
+    with supervisor(tmp_path) as told:
         service.configure(tree)
         service.start()
         service.wait_for_passes(str(tree), 1)
         caller = Caller(service, tree)
         caller.begin(hung / "x")
         wait_until(lambda: is_hanging(service))
-        count = len(fed)
-        wait_until(lambda: len(fed) >= count + 4)
+        count = told.count("WATCHDOG=1")
+        wait_until(lambda: told.count("WATCHDOG=1") >= count + 4)
         assert is_hanging(service)
         service.end()
-        taking.join()
         caller.close()
 
 

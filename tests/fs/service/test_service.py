@@ -12,6 +12,7 @@ import oracle
 from content import forget_pages, noise, write, write_twins
 from harness import assert_unchanged, settle, used_data_bytes
 from service import END_SECONDS, wait_until
+from supervisor import supervisor
 
 MIB = 1 << 20
 USER = 65533
@@ -304,6 +305,18 @@ def test_without_a_service_dedupctl_says_so(service):
 
 
 @pytest.mark.alone
+def test_the_supervisor_is_told_of_beginning_and_end(twins, tree, service, tmp_path):
+    with supervisor(tmp_path) as told:
+        service.configure(tree)
+        service.start()
+        service.wait_for_passes(str(tree), 1)
+        service.end()
+    assert told.count("READY=1") == told.count("STOPPING=1") == 1
+    assert told.index("READY=1") < told.index("STOPPING=1")
+    assert f"STATUS=a pass over {tree}" in told
+    assert told[-1] == "STATUS=ending"
+
+
 def test_an_idle_service_costs_nothing(twins, tree, service):
     service.configure(tree)
     service.start()
