@@ -1,7 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "tests/store/store-fixture.h"
 
+#include "hashstore/objects/equal-list.h"
+#include "hashstore/objects/history.h"
+#include "hashstore/objects/holders.h"
+#include "hashstore/objects/names.h"
 #include "hashstore/objects/objects.h"
+#include "hashstore/objects/open-extents.h"
+#include "hashstore/objects/pinned.h"
+#include "hashstore/objects/read-sums.h"
 
 #include <glib/gstdio.h>
 #include <sqlite3.h>
@@ -87,6 +94,82 @@ void store_fixture_fill(const StoreFixture *fixture)
 	g_assert_true(hash_store_settle(store, store_fixture_all_live, NULL, &error));
 	g_assert_true(hash_store_commit(store, &error));
 	g_assert_no_error(error);
+}
+
+static void check(bool done, GError **error)
+{
+	g_assert_no_error(*error);
+	g_assert_true(done);
+}
+
+static void put_object(HashStore *store, uint64_t subvolume, uint64_t inode, ObjectState state)
+{
+	Object object = { .subvolume = subvolume,
+			  .inode = inode,
+			  .size_bytes = 8192,
+			  .digest =
+				  UINT64_C(0x123456789abc0000) + inode / (2 * FIXTURE_EXTENT_BYTES),
+			  .state = state,
+			  .name = (const uint8_t *)"name",
+			  .name_bytes = 4 };
+	GError *error = NULL;
+
+	check(hash_store_new_object(store, &object.id, &error), &error);
+	check(hash_store_put(store, &object, &error), &error);
+	for (uint32_t block = 0; block < 50; block++) {
+		const Anchor anchor = { object.digest + (block << 20), object.id, block };
+
+		check(hash_store_put_anchor(store, &anchor, &error), &error);
+	}
+	check(hash_store_put_anchor(
+		      store, &(Anchor){ object.digest, object.id, ANCHOR_WHOLE_BLOCK }, &error),
+	      &error);
+	if (state == OBJECT_HALF)
+		check(hash_store_put_half(store, object.id, 1, "state", 5, &error), &error);
+}
+
+static void put_known_of_extents(HashStore *store)
+{
+	const ExtentStamp one = { FIXTURE_EXTENT_BYTES, 7 },
+			  other = { 2 * FIXTURE_EXTENT_BYTES, 8 };
+	const uint64_t roots[] = { 256, 300 }, sums[] = { 1, 2, 3 };
+	PinnedExtent pinned = { .extent = one, .cause = 1, .root = 256, .inode = 257, .bytes = 1 };
+	GError *error = NULL;
+	bool kept;
+
+	check(hash_store_put_pinned(store, &pinned, &kept, &error), &error);
+	pinned.extent = other;
+	check(hash_store_put_holders(store, roots, 2, &pinned.holders, &error), &error);
+	check(hash_store_put_pinned(store, &pinned, &kept, &error), &error);
+	check(hash_store_put_differed(store, &one, &other, &kept, &error), &error);
+	check(hash_store_put_read_sums(store, FIXTURE_EXTENT_BYTES, sums, 3, &error), &error);
+	check(hash_store_put_open_extent(store, FIXTURE_EXTENT_BYTES, &error), &error);
+}
+
+void store_fixture_fill_tables(const StoreFixture *fixture)
+{
+	g_autoptr(HashStore) store = store_fixture_open(fixture);
+	const char *const examples[] = { "/srv/a", NULL };
+	const SkipRecord skip = { "leased", 1, 4096, examples };
+	const DirectoryName directory = { 5, FIXTURE_FILES, 5, 0, (const uint8_t *)"dir", 3, 7 };
+	PassRecord pass = { .mount_point = (char *)"/srv", .freed_bytes = 4711 };
+	GError *error = NULL;
+
+	for (uint64_t i = 1; i <= FIXTURE_EXTENTS; i++)
+		put_object(store, OBJECT_EXTENTS, i * FIXTURE_EXTENT_BYTES, OBJECT_DONE);
+	for (uint64_t i = 0; i < 4; i++)
+		put_object(store, 5, FIXTURE_FILES + i, i ? OBJECT_DONE : OBJECT_HALF);
+	put_known_of_extents(store);
+	check(hash_store_put_directory(store, &directory, &error), &error);
+	check(hash_store_put_skip(store, &skip, &error), &error);
+	check(hash_store_set_note(store, "note", "text", &error), &error);
+	check(hash_store_put_pass(store, &pass, &error), &error);
+	check(hash_store_make_equal_list(store, &error), &error);
+	check(hash_store_put_loose_object(store, 1, &error), &error);
+	check(hash_store_settle(store, store_fixture_all_live, NULL, &error), &error);
+	check(hash_store_commit(store, &error), &error);
+	put_object(store, OBJECT_EXTENTS, FIXTURE_EXTENT_BYTES / 2, OBJECT_DONE);
+	check(hash_store_commit(store, &error), &error);
 }
 
 void store_fixture_refused(const StoreFixture *fixture, HashStoreError code, const char *text)

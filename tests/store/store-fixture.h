@@ -25,6 +25,15 @@ HashStore *store_fixture_open(const StoreFixture *fixture);
 /* Put 1,000 objects of 10 anchors into it, settle them, and close it. */
 void store_fixture_fill(const StoreFixture *fixture);
 
+/*
+ * Make it a store of btrfs with something in each table, and close it.  All but the last extent are settled: extents of
+ * FIXTURE_EXTENT_BYTES from that address on, by twos equal, and files 0 to 3 of subvolume 5, the first read by half.
+ */
+#define FIXTURE_EXTENT_BYTES (UINT64_C(1) << 20)
+#define FIXTURE_EXTENTS      30
+#define FIXTURE_FILES        UINT64_C(256) /* inode of the first */
+void store_fixture_fill_tables(const StoreFixture *fixture);
+
 /* Opening it for writing must fail with @code and a message that holds @text. */
 void store_fixture_refused(const StoreFixture *fixture, HashStoreError code, const char *text);
 
