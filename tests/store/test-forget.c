@@ -5,6 +5,9 @@
 #include "hashstore/store-check.h"
 #include "tests/store/store-fixture.h"
 
+#include <sqlite3.h>
+#include <string.h>
+
 /* A store with objects, anchors, notes and what else is known of extents; and with a pass. */
 static HashStore *open_full(const StoreFixture *fixture)
 {
@@ -60,6 +63,72 @@ static void assert_forgotten(HashStore *store)
 	g_assert_cmpuint(totals.passes, ==, 1);
 	g_assert_cmpuint(totals.freed_bytes, ==, 4711);
 	g_assert_cmpuint(hash_store_settled_below(store), ==, hash_store_next_object(store));
+}
+
+/* The single result of a query, as text. */
+static char *ask(sqlite3 *database, const char *sql)
+{
+	sqlite3_stmt *query = NULL;
+	char *answer;
+
+	g_assert_cmpint(sqlite3_prepare_v2(database, sql, -1, &query, NULL), ==, SQLITE_OK);
+	g_assert_cmpint(sqlite3_step(query), ==, SQLITE_ROW);
+	answer = g_strdup((const char *)sqlite3_column_text(query, 0));
+	sqlite3_finalize(query);
+	return answer;
+}
+
+/* Tables with their numbers of rows, and numbers that are kept; but not of the history, and no ids. */
+static char *contents(const char *path)
+{
+	g_autoptr(GString) text = g_string_new(NULL);
+	g_autofree char *names = NULL;
+	g_autofree char *numbers = NULL;
+	g_auto(GStrv) tables = NULL;
+	sqlite3 *database = NULL;
+
+	g_assert_cmpint(sqlite3_open(path, &database), ==, SQLITE_OK);
+	names = ask(database, "SELECT group_concat(name) FROM (SELECT name FROM sqlite_schema"
+			      " WHERE type = 'table' AND name NOT IN ('meta', 'pass', 'skipped')"
+			      " ORDER BY name)");
+	tables = g_strsplit(names, ",", -1);
+	for (size_t i = 0; tables[i]; i++) {
+		g_autofree char *sql = g_strdup_printf("SELECT count(*) FROM %s", tables[i]);
+		g_autofree char *n = ask(database, sql);
+
+		g_string_append_printf(text, "%s: %s\n", tables[i], n);
+	}
+	numbers = ask(database,
+		      "SELECT group_concat(name || ' ' || value) FROM (SELECT name, value FROM meta"
+		      " WHERE name NOT IN ('secret', 'number', 'next_object', 'settled_below')"
+		      " AND (name, value) <> ('dead', 0) ORDER BY name)");
+	g_string_append(text, numbers);
+	sqlite3_close(database);
+	return g_string_free(g_steal_pointer(&text), false);
+}
+
+/* A table that a later version adds is to be forgotten, too. */
+static void test_what_is_left_is_what_an_empty_store_has(void)
+{
+	g_autoptr(StoreFixture) fixture = store_fixture_new();
+	g_autoptr(StoreFixture) fresh = store_fixture_new();
+	g_autoptr(HashStore) store = NULL;
+	g_autofree char *before = NULL;
+	g_autofree char *left = NULL;
+	g_autofree char *empty = NULL;
+
+	hash_store_close(store_fixture_open(fresh));
+	empty = contents(fresh->path);
+	store_fixture_fill_tables(fixture);
+	store = store_fixture_open(fixture);
+	g_assert_true(hash_store_drop(store, 5, FIXTURE_FILES + 1, NULL));
+	g_assert_true(hash_store_commit(store, NULL));
+	before = contents(fixture->path);
+	g_assert_true(hash_store_forget_all(store, NULL));
+	g_assert_true(hash_store_commit(store, NULL));
+	left = contents(fixture->path);
+	g_assert_null(strstr(before, ": 0\n"));
+	g_assert_cmpstr(left, ==, empty);
 }
 
 static void test_all_but_the_history_is_forgotten(void)
@@ -167,6 +236,7 @@ int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/forget/all", test_all_but_the_history_is_forgotten);
+	g_test_add_func("/forget/empty", test_what_is_left_is_what_an_empty_store_has);
 	g_test_add_func("/forget/uncommitted", test_what_was_not_committed_is_not_forgotten);
 	g_test_add_func("/forget/afterwards", test_what_comes_afterwards_is_kept);
 	g_test_add_func("/forget/rollback", test_a_rollback_leaves_the_last_commit);

@@ -85,6 +85,7 @@ static void test_damage_is_found(void)
 		  "its index does not fit" },
 		{ "UPDATE segment SET fences = x'ffffffff'", "its index does not fit" },
 		{ "DELETE FROM fence", "its index does not fit" },
+		{ "DROP TABLE fence", "no such table: fence" },
 		{ "UPDATE segment SET first_page = 9223372036854775807",
 		  "a segment's row is not valid" },
 		{ "UPDATE segment SET pages = 4294967295, fences = x''",
