@@ -34,6 +34,41 @@ static void test_what_is_no_set_is_refused(void)
 		g_assert_null(holders_parse(texts[i]));
 }
 
+/* Ranges that the store itself would write as one. */
+static void test_a_set_may_be_written_in_any_ranges(void)
+{
+	static const char *const texts[] = { "5-8", "5,6,7,8", "5-6,7-8", "5,6-8", "5-5,6-6,7,8" };
+	static const uint64_t expected[] = { 5, 6, 7, 8 };
+
+	for (size_t i = 0; i < G_N_ELEMENTS(texts); i++) {
+		g_autoptr(GArray) roots = holders_parse(texts[i]);
+
+		g_assert_nonnull(roots);
+		g_assert_cmpmem(roots->data, roots->len * sizeof(uint64_t), expected,
+				sizeof(expected));
+	}
+}
+
+/* Ranges of a damaged store take no memory without end. */
+static void test_a_set_has_a_limit(void)
+{
+	static const struct {
+		const char *text;
+		guint n; /* 0: refused */
+	} cases[] = {
+		{ "1-1048576", 1 << 20 },     { "1-1048577", 0 },
+		{ "7,11-1048585", 1 << 20 },  { "7,11-1048586", 0 },
+		{ "1-1048576,1048578", 0 },   { "9223372036854775806-9223372036854775807", 2 },
+		{ "9223372036854775808", 0 }, { "5-9223372036854775808", 0 },
+	};
+
+	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+		g_autoptr(GArray) roots = holders_parse(cases[i].text);
+
+		g_assert_cmpuint(roots ? roots->len : 0, ==, cases[i].n);
+	}
+}
+
 static void test_a_set_has_each_subvolume_once_and_knows_which(void)
 {
 	static const uint64_t given[] = { 300, 256, 300, UINT64_MAX, 256, 257 };
@@ -253,6 +288,9 @@ int main(int argc, char **argv)
 
 	g_test_add_func("/holders/a-set-is-written-in-ranges", test_a_set_is_written_in_ranges);
 	g_test_add_func("/holders/what-is-no-set-is-refused", test_what_is_no_set_is_refused);
+	g_test_add_func("/holders/a-set-may-be-written-in-any-ranges",
+			test_a_set_may_be_written_in_any_ranges);
+	g_test_add_func("/holders/a-set-has-a-limit", test_a_set_has_a_limit);
 	g_test_add_func("/holders/a-set-has-each-subvolume-once-and-knows-which",
 			test_a_set_has_each_subvolume_once_and_knows_which);
 	g_test_add_func("/holders/each-set-is-kept-once", test_each_set_is_kept_once);

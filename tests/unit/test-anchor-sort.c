@@ -89,6 +89,26 @@ static void test_sorted_runs_are_put_together(void)
 	}
 }
 
+/* Runs that begin with the least digest, and end with the largest. */
+static void test_runs_with_the_extreme_digests_are_put_together(void)
+{
+	static const uint64_t digests[] = { 0, 1, UINT64_C(1) << 32, UINT64_MAX - 1, UINT64_MAX };
+	Anchor runs_of[3][100], sorted[G_N_ELEMENTS(runs_of) * G_N_ELEMENTS(runs_of[0])];
+	Anchor expected[G_N_ELEMENTS(sorted)];
+	AnchorRun runs[G_N_ELEMENTS(runs_of)];
+
+	for (size_t i = 0; i < G_N_ELEMENTS(runs_of); i++) {
+		for (uint32_t j = 0; j < G_N_ELEMENTS(runs_of[0]); j++)
+			runs_of[i][j] = (Anchor){ digests[j / 20], 7 * j % 100, (uint32_t)i };
+		anchor_sort(runs_of[i], G_N_ELEMENTS(runs_of[0]));
+		runs[i] = (AnchorRun){ runs_of[i], G_N_ELEMENTS(runs_of[0]) };
+	}
+	memcpy(expected, runs_of, sizeof(expected));
+	qsort(expected, G_N_ELEMENTS(expected), sizeof(*expected), compare);
+	anchor_sort_runs(runs, G_N_ELEMENTS(runs), sorted);
+	g_assert_cmpmem(sorted, sizeof(sorted), expected, sizeof(expected));
+}
+
 static void test_millions_are_sorted(void)
 {
 	check_sort(1100000, 64, 32, 0);
@@ -136,6 +156,8 @@ int main(int argc, char **argv)
 	g_test_add_func("/anchor-sort/any-distribution-is-sorted", test_any_distribution_is_sorted);
 	g_test_add_func("/anchor-sort/sorted-runs-are-put-together",
 			test_sorted_runs_are_put_together);
+	g_test_add_func("/anchor-sort/runs-with-the-extreme-digests-are-put-together",
+			test_runs_with_the_extreme_digests_are_put_together);
 	g_test_add_func("/anchor-sort/millions-are-sorted", test_millions_are_sorted);
 	g_test_add_func("/anchor-sort/powers-of-two-are-sorted", test_powers_of_two_are_sorted);
 	g_test_add_func("/anchor-sort/equal-anchors-are-kept-once",
