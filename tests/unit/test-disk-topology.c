@@ -210,6 +210,26 @@ static void test_a_btrfs_lies_on_all_its_devices(Machine *machine, const void *d
 	assert_found(machine, &location, "sda sdb");
 }
 
+static void test_a_btrfs_may_lie_on_many_devices(Machine *machine, const void *data)
+{
+	FsLocation location = { .is_btrfs = true };
+	g_autoptr(GPtrArray) disks = NULL;
+
+	memcpy(location.fsid, uuid, FS_UUID_BYTES);
+	for (unsigned i = 0; i < 100; i++) {
+		g_autofree char *device = g_strdup_printf("virtual/nvme%un1", i);
+		g_autofree char *numbers = g_strdup_printf("259:%u", i);
+		g_autofree char *link = g_strdup_printf("fs/btrfs/" UUID "/devices/nvme%un1", i);
+
+		add_device(machine, device, numbers);
+		link_to_device(machine, device, link);
+	}
+	disks = disk_topology_find(&machine->topology, &location);
+	g_assert_cmpuint(disks->len, ==, 100);
+	for (unsigned i = 0; i < disks->len; i++)
+		g_assert_cmpuint(((const Disk *)disks->pdata[i])->minor, ==, i);
+}
+
 static void test_a_loop_lies_where_its_file_does(Machine *machine, const void *data)
 {
 	add_two_disks(machine);
@@ -239,6 +259,32 @@ static void test_devices_on_themselves_have_an_end(Machine *machine, const void 
 	add_device(machine, "virtual/loop0", "7:0");
 	set(machine, "virtual/loop0", "loop/backing_file", "/on itself/image");
 	assert_under(machine, 7, 0, "loop0");
+}
+
+/* The names of @n devices, each on the one before; the lowest is sda. */
+static void add_stack(const Machine *machine, unsigned n)
+{
+	g_autofree char *lower = g_strdup("pci/sda");
+
+	add_device(machine, lower, "8:0");
+	for (unsigned i = 1; i < n; i++) {
+		g_autofree char *numbers = g_strdup_printf("254:%u", i);
+		char *upper = g_strdup_printf("virtual/dm-%u", i);
+
+		add_device(machine, upper, numbers);
+		add_slave(machine, upper, lower);
+		g_free(lower);
+		lower = upper;
+	}
+}
+
+static void test_devices_on_devices_are_followed_to_a_limit(Machine *machine, const void *data)
+{
+	add_stack(machine, 33);
+	assert_under(machine, 254, 1, "sda");
+	assert_under(machine, 254, 31, "sda");
+	/* Nobody stacks more, so that the last one that is looked at counts as the disk. */
+	assert_under(machine, 254, 32, "dm-1");
 }
 
 static void test_an_xfs_lies_on_its_log_and_its_real_time_device_too(Machine *machine,
@@ -451,10 +497,13 @@ int main(int argc, char **argv)
 	ADD("ways-to-one-disk-are-one-disk", test_ways_to_one_disk_are_one_disk);
 	ADD("nvme-and-zram-are-disks", test_nvme_and_zram_are_disks);
 	ADD("a-btrfs-lies-on-all-its-devices", test_a_btrfs_lies_on_all_its_devices);
+	ADD("a-btrfs-may-lie-on-many-devices", test_a_btrfs_may_lie_on_many_devices);
 	ADD("a-loop-lies-where-its-file-does", test_a_loop_lies_where_its_file_does);
 	ADD("a-loop-over-what-is-no-disk-is-the-disk",
 	    test_a_loop_over_what_is_no_disk_is_the_disk);
 	ADD("devices-on-themselves-have-an-end", test_devices_on_themselves_have_an_end);
+	ADD("devices-on-devices-are-followed-to-a-limit",
+	    test_devices_on_devices_are_followed_to_a_limit);
 	ADD("an-xfs-lies-on-its-log-and-its-real-time-device-too",
 	    test_an_xfs_lies_on_its_log_and_its_real_time_device_too);
 	ADD("what-is-gone-is-no-disk", test_what_is_gone_is_no_disk);

@@ -5,6 +5,7 @@
 #include "tests/unit/scratch.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/magic.h>
 #include <sys/vfs.h>
 #include <unistd.h>
@@ -61,6 +62,83 @@ static void read_and_drop(void *data)
 
 	page_cache_drop(fd, 0, UINT64_MAX);
 	g_assert_cmpuint(resident_bytes(fd), ==, 0);
+}
+
+/* Whether exactly the bytes from @first to @end are resident, as far as ranges tell that begin and end around them. */
+static bool is_resident_between(int fd, uint64_t first, uint64_t end)
+{
+	for (uint64_t offset = 0; offset < SIZE; offset += MIB / 2) {
+		for (uint64_t length = MIB / 2; length <= SIZE; length *= 2) {
+			uint64_t resident_end = MIN(offset + length, end);
+			uint64_t resident_first = MAX(offset, first);
+			uint64_t expected =
+				resident_first < resident_end ? resident_end - resident_first : 0;
+
+			if (page_cache_resident_bytes(fd, offset, length) != expected)
+				return false;
+		}
+	}
+	return true;
+}
+
+static void read_the_middle(void *data)
+{
+	Scratch *scratch = data;
+	g_auto(Fd) fd = create_clean_file(scratch);
+	g_autofree char *buffer = g_malloc(SIZE);
+	bool is_resident = false;
+
+	g_assert_cmpint(posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM), ==, 0);
+	for (int i = 0; i < 5 && !is_resident; i++) {
+		page_cache_drop(fd, 0, UINT64_MAX);
+		g_assert_cmpint(pread(fd, buffer, 2 * MIB, 3 * MIB), ==, (ssize_t)(2 * MIB));
+		is_resident = is_resident_between(fd, 3 * MIB, 5 * MIB);
+	}
+	g_assert_true(is_resident);
+}
+
+/* A file that is larger than what mincore looks at in one call, with pages on both sides of each limit. */
+static void read_pages_of_a_large_file(void *data)
+{
+	Scratch *scratch = data;
+	g_auto(Fd) fd = scratch_create(scratch, "large", 0, 1);
+	uint64_t page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
+	const uint64_t pages[] = { 0, 64 * MIB - page_bytes, 64 * MIB, 128 * MIB, 129 * MIB };
+	uint64_t resident = 0;
+	char byte;
+
+	g_assert_cmpint(ftruncate(fd, 130 * MIB), ==, 0);
+	g_assert_cmpint(posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM), ==, 0);
+	for (int i = 0; i < 5 && resident != G_N_ELEMENTS(pages) * page_bytes; i++) {
+		for (size_t j = 0; j < G_N_ELEMENTS(pages); j++)
+			g_assert_cmpint(pread(fd, &byte, 1, (off_t)pages[j]), ==, 1);
+		resident = resident_bytes(fd);
+	}
+	g_assert_cmpuint(resident, ==, G_N_ELEMENTS(pages) * page_bytes);
+	g_assert_cmpuint(page_cache_resident_bytes(fd, 64 * MIB, 65 * MIB), ==, 2 * page_bytes);
+}
+
+static void read_parts(void *data)
+{
+	read_the_middle(data);
+	read_pages_of_a_large_file(data);
+}
+
+static void read_parts_without_cachestat(void *data)
+{
+	scratch_refuse_system_call(SYS_CACHESTAT, ENOSYS);
+	read_parts(data);
+}
+
+static void test_only_the_pages_of_a_range_count(void)
+{
+	g_autoptr(Scratch) scratch = scratch_new();
+
+	if (!can_drop(scratch))
+		return;
+
+	read_parts(scratch);
+	scratch_run_in_child(read_parts_without_cachestat, scratch);
 }
 
 static void test_what_was_read_is_resident_until_it_is_dropped(void)
@@ -151,6 +229,8 @@ int main(int argc, char **argv)
 
 	g_test_add_func("/page-cache/what-was-read-is-resident-until-it-is-dropped",
 			test_what_was_read_is_resident_until_it_is_dropped);
+	g_test_add_func("/page-cache/only-the-pages-of-a-range-count",
+			test_only_the_pages_of_a_range_count);
 	g_test_add_func("/page-cache/older-kernels-say-the-same-by-mincore",
 			test_older_kernels_say_the_same_by_mincore);
 	g_test_add_func("/page-cache/mincore-is-not-believed-about-files-of-others",
