@@ -113,8 +113,6 @@ static bool map_places(DedupeWindow *window, const OpenObject *object, uint64_t 
 		for (uint64_t offset = 0; offset < extent->length; offset += block_bytes) {
 			size_t i = (extent->logical + offset - start) / block_bytes;
 
-			if (i >= n)
-				break;
 			places[i] = place_in(extent, offset);
 			if (shared)
 				shared[i] = extent->flags & EXTENT_SHARED;
@@ -286,8 +284,7 @@ static void settle_zeros(DedupeWindow *window)
 
 	for (size_t from = 0; dedupe_window_next(window, BLOCK_ZERO, from, &first, &end);
 	     from = end) {
-		bool is_whole = first == 0 && end == window->n && window->first == 0 &&
-				end == window->target->blocks;
+		bool is_whole = end - first == window->target->blocks;
 
 		if (window->zeros_are_data || (end - first < run_blocks && !is_whole))
 			memset(window->states + first, BLOCK_EQUAL, end - first);
