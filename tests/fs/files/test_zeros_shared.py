@@ -83,6 +83,20 @@ def test_zeros_that_come_later_are_shared_with_those_that_stayed(tree, dedupd):
     assert oracle.physical_bytes(tree) == 4 * MIB
 
 
+def test_those_that_stayed_are_remembered_wherever_they_lie(tree, dedupd):
+    """Behind more data than a run of zeros may have."""
+    write(tree / "one", noise(1, 20 * MIB) + bytes(2 * MIB))
+    assert check(dedupd).freed_bytes == 0
+    stayed = oracle.block_addresses(tree / "one")[20 * MIB // BLOCK:]
+    write(tree / "two", bytes(2 * MIB), piece=2 * MIB)
+
+    done = check(dedupd)
+
+    assert done.freed_bytes == 2 * MIB
+    assert oracle.block_addresses(tree / "one")[20 * MIB // BLOCK:] == stayed
+    assert set(oracle.block_addresses(tree / "two")) <= set(stayed)
+
+
 def test_when_those_that_stayed_are_gone_others_stay(tree, dedupd):
     write(tree / "one", bytes(4 * MIB), piece=4 * MIB)
     check(dedupd)
