@@ -719,6 +719,28 @@ def test_shifted_compressed_data_is_found_by_reading(tree, write_compressed, ded
     assert done.freed_bytes > 0
 
 
+def test_a_dry_run_foretells_what_reading_frees(tree, write_compressed, filesystem, dedupd):
+    """Of extents that several files show, only if all of these would be shared away."""
+    data = text(1, 4 * MIB)
+    write_extent(tree / "plain", data)
+    for how in ("zstd", "zlib:9", "lzo"):
+        write_compressed(tree / how, data, how)
+    content.clone(tree / "zstd", tree / "clone")
+    content.clone(tree / "zlib:9", tree / "outside")
+    content.clone(tree / "lzo", tree / "longer")
+    with open(tree / "longer", "ab") as longer:
+        longer.write(noise(1, BLOCK))
+    harness.settle(filesystem)
+    freed = sum(oracle.disk_bytes(tree / how) for how in ("zstd", "lzo"))
+    options = {"find": "checksums", "compressed": "read", "exclude": "outside"}
+
+    run = dedupd.run(**options, dry_run=True)
+
+    assert run.shared["calls"] == 0
+    assert run.freed_bytes == freed
+    assert harness.check_pass(dedupd, **options).freed_bytes == freed
+
+
 def test_plain_files_are_only_sources_of_compressed_ones(tree, write_compressed, dedupd):
     """Among each other they are found by their extents, and shared if that frees something."""
     data = noise(1, 4 * MIB)
