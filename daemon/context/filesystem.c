@@ -200,8 +200,7 @@ static bool open_path(const char *path, const char *absolute, int *ret_fd, GErro
 
 static bool add_path(GPtrArray *found, LibmountTable *mounts, const char *path, GError **error)
 {
-	g_autofree char *absolute = NULL;
-	char *resolved = realpath(path, NULL);
+	g_autofree char *absolute = realpath(path, NULL);
 	g_auto(Fd) fd = -1;
 	struct libmnt_fs *mount;
 	Filesystem *filesystem;
@@ -210,8 +209,6 @@ static bool add_path(GPtrArray *found, LibmountTable *mounts, const char *path, 
 	FsIdentity identity;
 	FileStat stat;
 
-	absolute = g_strdup(resolved);
-	free(resolved);
 	if (!open_path(path, absolute, &fd, error))
 		return false;
 
