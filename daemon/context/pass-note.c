@@ -87,7 +87,7 @@ static void make_record(const Pass *pass, PassRecord *ret)
 		.net_bytes = pass_result_net_bytes(result),
 		.has_net = true,
 		.used_bytes = result->freed.used_after_bytes,
-		.pinned_bytes = pass_result_pinned(result).bytes,
+		.pinned_bytes = pass_result_pinned_bytes(result),
 		.deferred_bytes = result->deferred.bytes,
 		.released_bytes = result->deferred.released_bytes,
 		.deferred_written_bytes = result->deferred.written_bytes,

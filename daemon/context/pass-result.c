@@ -7,16 +7,13 @@ void pass_result_add_known(PassResult *result, SkipReason reason)
 		result->n_known_unreadable++;
 }
 
-PinnedSum pass_result_pinned(const PassResult *result)
+uint64_t pass_result_pinned_bytes(const PassResult *result)
 {
-	PinnedSum sum = { 0 };
+	uint64_t bytes = 0;
 
-	for (size_t cause = PIN_NONE + 1; cause < PIN_CAUSES; cause++) {
-		sum.extents += result->ledger.pinned[cause].extents;
-		sum.bytes += result->ledger.pinned[cause].bytes;
-		sum.uncovered_bytes += result->ledger.pinned[cause].uncovered_bytes;
-	}
-	return sum;
+	for (size_t cause = PIN_NONE + 1; cause < PIN_CAUSES; cause++)
+		bytes += result->ledger.pinned[cause].bytes;
+	return bytes;
 }
 
 uint64_t pass_result_freed_low(const PassResult *result)
@@ -32,7 +29,7 @@ uint64_t pass_result_freed_high(const PassResult *result)
 		return bytes;
 	/* Everything copied may equal something, and then pinned extents may be covered. */
 	return bytes + result->rewritten.bytes - result->deferred.written_bytes +
-	       pass_result_pinned(result).bytes;
+	       pass_result_pinned_bytes(result);
 }
 
 int64_t pass_result_net_bytes(const PassResult *result)

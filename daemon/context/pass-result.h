@@ -87,8 +87,8 @@ typedef struct {
 /* Count a file as skipped for a @reason that an earlier pass found. */
 void pass_result_add_known(PassResult *result, SkipReason reason);
 
-/* All that is pinned. */
-PinnedSum pass_result_pinned(const PassResult *result);
+/* All that is pinned, for any cause. */
+uint64_t pass_result_pinned_bytes(const PassResult *result);
 
 /* The bytes freed, less metadata and less what was written for deferred extents. */
 int64_t pass_result_net_bytes(const PassResult *result);

@@ -208,7 +208,7 @@ static json_t *space_ledger_json(const PassResult *result)
 	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:I, s:b, s:s?, s:I}", "compared_bytes",
 			 number(result->compare_bytes), "shared_bytes",
 			 number(result->shared.bytes), "freed_bytes", number(result->freed.bytes),
-			 "pinned_bytes", number(pass_result_pinned(result).bytes),
+			 "pinned_bytes", number(pass_result_pinned_bytes(result)),
 			 "rewritten_bytes", number(result->rewritten.bytes), "metadata_delta_bytes",
 			 (json_int_t)result->ledger.metadata_delta_bytes, "checked",
 			 (int)result->ledger.is_checked, "unchecked_reason",
@@ -395,7 +395,7 @@ static void add_ledger(GString *lines, const Settings *settings, const PassResul
 	g_autofree char *compared = size_text(result->compare_bytes);
 	g_autofree char *shared = size_text(result->shared.bytes);
 	g_autofree char *freed = size_text(result->freed.bytes);
-	g_autofree char *pinned = size_text(pass_result_pinned(result).bytes);
+	g_autofree char *pinned = size_text(pass_result_pinned_bytes(result));
 	g_autofree char *rewritten = size_text(result->rewritten.bytes);
 	g_autofree char *metadata = signed_size_text(result->ledger.metadata_delta_bytes);
 	g_autofree char *drift = signed_size_text(result->ledger.drift_bytes);
