@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/context/object-table.h"
 #include "hashstore/database/store-state.h"
+#include "tests/unit/fake-btrfs.h"
 #include "tests/unit/pass-fixture.h"
 
 static void count(ObjectTable *table, uint32_t object, unsigned n)
@@ -394,6 +395,54 @@ static void test_what_the_user_wants_left_alone_is_barred(void)
 	g_assert_true(object_table_is_kept(no_cow, skipped));
 }
 
+static uint32_t put_in(PassFixture *fixture, uint64_t subvolume)
+{
+	return pass_fixture_put_object(fixture, &(Object){
+							.subvolume = subvolume,
+							.size_bytes = 4096,
+							.state = OBJECT_DONE,
+						});
+}
+
+static void test_files_of_read_only_snapshots_are_what_the_policy_lets_them_be(void)
+{
+	static const struct btrfs_root_item read_only = { .flags = GUINT64_TO_LE(UINT64_C(1)),
+							  .refs = GUINT32_TO_LE(1u) };
+	static const struct btrfs_root_item writable = { .refs = GUINT32_TO_LE(1u) };
+	static const FakeItem items[] = {
+		{ 1, { 256, BTRFS_ROOT_ITEM_KEY, 0 }, &read_only, sizeof(read_only), 1 },
+		{ 1, { 257, BTRFS_ROOT_ITEM_KEY, 0 }, &writable, sizeof(writable), 1 },
+	};
+	static const struct {
+		SnapshotPolicy policy;
+		unsigned facts;
+	} cases[] = {
+		{ SNAPSHOTS_AUTO, 0 },
+		{ SNAPSHOTS_SHARE, 0 },
+		{ SNAPSHOTS_WRITABLE, FACT_READ_ONLY },
+		{ SNAPSHOTS_SOURCE, FACT_READ_ONLY },
+		{ SNAPSHOTS_SKIP, FACT_READ_ONLY | FACT_BARRED },
+	};
+	g_autoptr(PassFixture) fixture = pass_fixture_new();
+	uint32_t kept = put_in(fixture, 256);
+	uint32_t file = put_in(fixture, 257);
+	uint32_t extent = put_in(fixture, OBJECT_EXTENTS);
+
+	g_assert_true(hash_store_commit(fixture->pass.store, NULL));
+	*fake_btrfs() = (FakeBtrfs){ .items = items, .n_items = G_N_ELEMENTS(items) };
+	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+		g_autoptr(ReadOnlySubvolumes) all = read_only_subvolumes_new(cases[i].policy);
+		g_autoptr(ObjectTable) table = NULL;
+
+		g_assert_true(read_only_subvolumes_read(all, FAKE_BTRFS_FD, NULL));
+		table = object_table_new(fixture->pass.store, RANK_BY_SIZE, &fixture->settings, all,
+					 NULL);
+		g_assert_cmpuint(object_table_facts(table, kept), ==, FACT_LIVE | cases[i].facts);
+		g_assert_cmpuint(object_table_facts(table, file), ==, FACT_LIVE);
+		g_assert_cmpuint(object_table_facts(table, extent), ==, FACT_LIVE | FACT_EXTENT);
+	}
+}
+
 static void test_what_is_shared_already_comes_before_what_is_not(void)
 {
 	g_autoptr(PassFixture) fixture = pass_fixture_new();
@@ -481,6 +530,8 @@ int main(int argc, char **argv)
 			test_files_and_extents_are_told_apart);
 	g_test_add_func("/object-table/what-the-user-wants-left-alone-is-barred",
 			test_what_the_user_wants_left_alone_is_barred);
+	g_test_add_func("/object-table/files-of-read-only-snapshots",
+			test_files_of_read_only_snapshots_are_what_the_policy_lets_them_be);
 	g_test_add_func("/object-table/what-is-shared-already-comes-before-what-is-not",
 			test_what_is_shared_already_comes_before_what_is_not);
 	g_test_add_func("/object-table/what-has-most-in-common-comes-first",

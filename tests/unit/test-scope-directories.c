@@ -186,6 +186,20 @@ static void test_a_circle_is_below_no_root(void)
 	}
 }
 
+/* Nor if a damaged tree has the root itself in the circle; then only its own place is told. */
+static void test_a_circle_through_the_root_is_below_no_root(void)
+{
+	g_autoptr(Chain) chain = chain_new(SHALLOW, 1, NULL);
+	size_t n;
+
+	chain->items[0].key.offset = FIRST + SHALLOW - 1;
+	chain->root.inode = FIRST;
+	chain->budget = (LookupBudget){ UINT64_MAX, 0 };
+	placed_directory_roots(find(chain, FIRST + 1), &n);
+	g_assert_cmpuint(n, ==, 0);
+	root_above(chain, FIRST);
+}
+
 static void test_the_budget_and_the_stop_flag_end_a_climb(void)
 {
 	g_autoptr(Chain) chain = chain_new(LEVELS, 1, NULL);
@@ -210,6 +224,8 @@ int main(int argc, char **argv)
 
 #define ADD(name, test) g_test_add_func("/scope-directories/" name, test)
 	ADD("a-circle-is-below-no-root", test_a_circle_is_below_no_root);
+	ADD("a-circle-through-the-root-is-below-no-root",
+	    test_a_circle_through_the_root_is_below_no_root);
 	ADD("each-directory-is-searched-for-once", test_each_directory_is_searched_for_once);
 	ADD("no-glob-is-tried-on-very-long-paths", test_no_glob_is_tried_on_very_long_paths);
 	ADD("what-is-below-an-excluded-directory-is-excluded",
