@@ -2,6 +2,7 @@
 """Who may ask the service for what, and what it answers, over the system bus and its socket."""
 
 import contextlib
+import datetime
 import json
 import os
 import pathlib
@@ -444,6 +445,29 @@ def test_objects_are_listed_and_told_when_they_come_and_go(receiver, service, pa
     assert set(told["InterfacesRemoved"][added]) == set(told["InterfacesAdded"][added])
     assert set(managed_objects(connection)) == before
     assert set(told["InterfacesAdded"]) == {added}
+
+
+def test_what_is_told_of_the_last_pass_is_in_its_report(receiver, ask, service, path, tree, filesystem):
+    write(tree / "three", (tree / "one").read_bytes())
+    settle(filesystem)
+    forget_pages(tree)
+    service.tell("start", tree)
+    service.wait_for_passes(str(tree), 2)
+
+    (last,) = json.loads(ask("GetReport"))["filesystems"]
+    connection, _ = receiver
+    shown = connection.call_blocking(NAME, path, "org.freedesktop.DBus.Properties", "GetAll", "s",
+                                     (f"{NAME}.Filesystem",))
+    assert shown["LastFreedBytes"] == last["freed"]["bytes"] == 8 * MIB
+    assert shown["LastSharedBytes"] == last["shared"]["bytes"] > 0
+    assert shown["LastReadBytes"] == last["read"]["disk_bytes"] > 0
+    assert (shown["LastOutcome"], shown["LastExitStatus"]) == (last["outcome"], 0)
+    started = datetime.datetime.fromtimestamp(shown["LastStarted"] // 1000000, datetime.timezone.utc)
+    assert started.strftime("%Y-%m-%dT%H:%M:%SZ") == last["started"]
+    assert shown["LastEnded"] - shown["LastStarted"] == pytest.approx(last["seconds"] * 1e6, abs=2)
+    # Of both passes.
+    assert (shown["Passes"], shown["FreedBytes"]) == (2, 2 * 8 * MIB)
+    assert shown["ReadBytes"] > shown["LastReadBytes"]
 
 
 def test_a_change_of_the_configuration_is_told(receiver, service, path):
