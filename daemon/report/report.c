@@ -114,7 +114,7 @@ static json_t *pins_json(const PinLedger *pins)
 {
 	json_t *list = json_array();
 
-	for (size_t cause = 0; cause < PIN_CAUSES; cause++) {
+	for (size_t cause = PIN_NONE + 1; cause < PIN_CAUSES; cause++) {
 		const PinEntry *entry = &pins->entries[cause];
 
 		if (entry->count == 0)
@@ -483,7 +483,7 @@ static void add_pins(GString *lines, const PassResult *result, bool verbose)
 {
 	const char *label = "pinned by";
 
-	for (size_t cause = 0; cause < PIN_CAUSES; cause++) {
+	for (size_t cause = PIN_NONE + 1; cause < PIN_CAUSES; cause++) {
 		const PinnedSum *sum = &result->ledger.pinned[cause];
 		const PinEntry *entry = &result->pins.entries[cause];
 		g_autofree char *bytes = size_text(sum->bytes);
