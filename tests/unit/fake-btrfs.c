@@ -2,7 +2,6 @@
 #include "tests/unit/fake-btrfs.h"
 
 #include <errno.h>
-#include <linux/btrfs.h>
 #include <stdarg.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -104,6 +103,10 @@ static int fake_logical_ino(struct btrfs_ioctl_logical_ino_args *arguments)
 
 static int fake_fs_info(struct btrfs_ioctl_fs_info_args *arguments)
 {
+	uint64_t wanted = arguments->flags;
+
+	*arguments = kernel.info;
+	arguments->flags &= wanted;
 	arguments->num_devices = kernel.n_devices;
 	arguments->max_id = kernel.n_devices > 0 ? kernel.devices[kernel.n_devices - 1] : 0;
 	return 0;

@@ -4,6 +4,7 @@
 #include "kernel-ioctl/btrfs/btrfs-refs.h"
 #include "kernel-ioctl/btrfs/btrfs-tree.h"
 
+#include <linux/btrfs.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -27,7 +28,8 @@ typedef struct {
 	size_t n_refs;
 	const uint64_t *devices; /* their ids, rising */
 	size_t n_devices;
-	uint64_t scrubbed; /* the device being scrubbed; 0: none */
+	uint64_t scrubbed;                    /* the device being scrubbed; 0: none */
+	struct btrfs_ioctl_fs_info_args info; /* its devices are those above */
 
 	/* Its misbehaviour. */
 	int error;

@@ -43,6 +43,11 @@ static const FakeItem items[] = {
 	REF(HOME, 263, 256,
 	    PLAIN("\x09\0"
 		  "cut")),
+	REF(HOME, 264, 256, ""),
+	REF(HOME, 265, 256,
+	    PLAIN("\x01\0"
+		  "\xfe")),
+	ITEM(1, 258, BTRFS_ROOT_BACKREF_KEY, 5, "cut"),
 };
 
 static void kernel_set(void)
@@ -149,9 +154,35 @@ static void test_a_damaged_item_is_an_error(void)
 	g_assert_cmpstr(error->message, ==,
 			"cannot read the names of inode 263 of subvolume 257: their item is "
 			"damaged");
-	g_clear_error(&error);
-	g_assert_false(btrfs_names_of_directory(names, HOME, 263, &name, &error));
-	g_assert_error(error, G_FILE_ERROR, G_FILE_ERROR_IO);
+}
+
+static void test_a_directory_whose_item_holds_no_name_is_an_error(void)
+{
+	g_autoptr(BtrfsNames) names = btrfs_names_new(FAKE_BTRFS_FD);
+	static const struct {
+		uint64_t root, inode;
+		const char *damaged; /* NULL: it has a name */
+	} cases[] = {
+		{ HOME, 263, "inode 263 of subvolume 257" }, /* the name is cut off */
+		{ HOME, 264, "inode 264 of subvolume 257" }, /* the item is empty */
+		{ HOME, 265, NULL },
+		{ 258, 256, "inode 256 of subvolume 258" },
+	};
+
+	kernel_set();
+	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+		g_autoptr(GError) error = NULL;
+		const BtrfsName *name;
+
+		if (!cases[i].damaged) {
+			assert_name(above(names, cases[i].root, cases[i].inode), HOME, 256, "\xfe");
+			continue;
+		}
+		g_assert_false(btrfs_names_of_directory(names, cases[i].root, cases[i].inode, &name,
+							&error));
+		g_assert_error(error, G_FILE_ERROR, G_FILE_ERROR_IO);
+		g_assert_nonnull(strstr(error->message, cases[i].damaged));
+	}
 }
 
 static void test_want_of_privilege_is_an_error(void)
@@ -182,6 +213,8 @@ int main(int argc, char **argv)
 	g_test_add_func("/btrfs-names/a-way-leads-up-to-the-top-level",
 			test_a_way_leads_up_to_the_top_level);
 	g_test_add_func("/btrfs-names/a-damaged-item-is-an-error", test_a_damaged_item_is_an_error);
+	g_test_add_func("/btrfs-names/a-directory-whose-item-holds-no-name-is-an-error",
+			test_a_directory_whose_item_holds_no_name_is_an_error);
 	g_test_add_func("/btrfs-names/want-of-privilege-is-an-error",
 			test_want_of_privilege_is_an_error);
 
