@@ -92,6 +92,21 @@ def test_what_is_pinned_is_in_the_ledger(tree, filesystem, dedupd):
     assert run.first.ledger["pinned_bytes"] == run.first.skip_of("pinned")["bytes"] > 0
 
 
+def test_a_dry_run_counts_what_a_pass_would_pin(tree, filesystem, dedupd):
+    """The store has none of these extents yet, and does not get them from a dry run."""
+    data = noise(1, 4 * MIB)
+    write(tree / "one", data, piece=len(data))
+    write(tree / "two", data[:-2 * MIB] + noise(2, 2 * MIB), piece=len(data))
+    harness.settle(filesystem)
+
+    dry = [dedupd.run(find="checksums", dry_run=True) for _ in range(2)]
+    run = dedupd.run(find="checksums")
+
+    assert run.status == 0, run.stderr
+    assert run.ledger["pinned_bytes"] == run.skip_of("pinned")["bytes"] > 0
+    assert [one.ledger["pinned_bytes"] for one in dry] == [run.ledger["pinned_bytes"]] * 2
+
+
 def start_sharing(dedupd):
     """Start a pass over twins of SIZE, so slow that others come to it, and wait until it shares."""
     # What is cached is not held back.
