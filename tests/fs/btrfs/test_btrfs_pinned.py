@@ -14,7 +14,7 @@ import pytest
 import harness
 import ioctls
 import oracle
-from content import KIB, MIB, clone, noise, overwrite, preallocate, write_extent
+from content import KIB, MIB, clone, noise, overwrite, preallocate, write, write_extent
 from feigned_kernel import feigning
 from harness import REFERENCES_MAX
 from harness import check_btrfs_pass as check
@@ -337,6 +337,28 @@ def test_a_snapshot_keeps_it_as_long_as_it_is_read_only(dedupd, whole, policy):
     btrfs("property", "set", whole, "ro", "false")
 
     assert check(dedupd, read_only_snapshots=policy).freed_bytes == len(COMMON)
+
+
+def test_a_snapshot_made_writable_is_seen_though_no_item_near_the_extent_changed(tree, filesystem, dedupd):
+    """Items of many other extents surround that of the extent, so that its leaf stays as it is."""
+    def fill(name, first):
+        (tree / name).mkdir()
+        for number in range(600):
+            write(tree / name / str(number), noise(first + number, 4 * KIB))
+        harness.settle(filesystem)
+
+    fill("before", 1000)
+    for name in ("early", "late"):
+        make_subvolume(tree / name)
+        write_extent(tree / name / "file", COMMON)
+        snapshot(tree / name, tree / f"{name}-snapshot")
+    fill("behind", 2000)
+    done = check(dedupd, read_only_snapshots="skip")
+    assert done.first.pinned == {"read-only-snapshot": 1}
+
+    btrfs("property", "set", tree / "late-snapshot", "ro", "false")
+
+    assert check(dedupd, read_only_snapshots="skip").freed_bytes == len(COMMON)
 
 
 def test_a_snapshot_keeps_it_as_long_as_it_is_there(tree, dedupd, whole, policy):
