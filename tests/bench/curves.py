@@ -18,8 +18,14 @@ def _step(most):
     return step
 
 
-def write_curves(path, title, per_unit, curves):
-    """Draw @curves, names to equally long lists of values, @per_unit of them to a unit of the x axis."""
+def unit_marks(count, per_unit):
+    """Those of an axis of @count values, @per_unit of them to a unit."""
+    units = (count - 1) // per_unit
+    return [(unit * per_unit, unit) for unit in range(0, units + 1, _step(units))]
+
+
+def write_curves(path, title, marks, curves):
+    """Draw @curves, names to equally long lists of values; @marks has the index and the text of those of the x axis."""
     most = max(max(values) for values in curves.values()) or 1
     count = max(len(values) for values in curves.values())
 
@@ -36,10 +42,8 @@ def write_curves(path, title, per_unit, curves):
     for value in range(0, int(most) + 1, _step(most)):
         parts.append(f'<path d="M{LEFT} {down(value):.1f}H{WIDTH - RIGHT}" stroke="#dddddd"/>'
                      f'<text x="{LEFT - 6}" y="{down(value) + 4:.1f}" text-anchor="end">{value}</text>')
-    units = count // per_unit
-    for unit in range(0, units + 1, _step(units)):
-        parts.append(f'<text x="{across(unit * per_unit):.1f}" y="{HEIGHT - BOTTOM + 18}" '
-                     f'text-anchor="middle">{unit}</text>')
+    for index, text in marks:
+        parts.append(f'<text x="{across(index):.1f}" y="{HEIGHT - BOTTOM + 18}" text-anchor="middle">{text}</text>')
     for number, (name, values) in enumerate(curves.items()):
         colour = COLOURS[number % len(COLOURS)]
         points = " ".join(f"{across(index):.1f},{down(value):.1f}"

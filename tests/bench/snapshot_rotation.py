@@ -15,7 +15,7 @@ import typing
 
 from bench_page import MIB, mib, print_table
 from corpus import Corpus
-from curves import write_curves
+from curves import unit_marks, write_curves
 from dedupers import report_of
 from image import BenchFilesystem
 from measured_run import measure
@@ -187,7 +187,7 @@ def simulate(tool, options, directory, verdicts):
                       f"without passes, {mib(both.used[-1])} with", file=sys.stderr, flush=True)
     print_days(both, snapshots, passes)
     if options.plot:
-        write_curves(options.plot, "used (MiB) by day", 24,
+        write_curves(options.plot, "used (MiB) by day", unit_marks(len(both.used), 24),
                      {"snapshots alone": [used / MIB for used in snapshots.used],
                       "snapshots and passes": [used / MIB for used in both.used],
                       "of that deferred": [hour.deferred_bytes / MIB for hour in both.hours],
