@@ -22,7 +22,7 @@ struct StoreRoom {
 	uint64_t limit_bytes;
 	uint64_t in_hand_bytes; /* taken and not given back */
 	uint64_t left_bytes;    /* as of the last look, less what was taken since */
-	uint64_t taken_bytes;   /* since the last look */
+	uint64_t moved_bytes;   /* taken or given back since the last look */
 	bool was_looked_at;
 	/* As of the first look: uncommitted data takes no space by then. */
 	uint64_t first_content_bytes;
@@ -91,7 +91,7 @@ static void look(StoreRoom *room)
 				      less(content_bytes, room->first_content_bytes)));
 	room->narrower = by_space < by_limit ? SKIP_STATE_SPACE : SKIP_STORE_LIMIT;
 	room->left_bytes = less(MIN(by_limit, by_space), room->in_hand_bytes);
-	room->taken_bytes = 0;
+	room->moved_bytes = 0;
 	room->was_looked_at = true;
 }
 
@@ -107,10 +107,10 @@ bool store_room_take(StoreRoom *room, uint64_t data_bytes, bool has_anchors, uin
 		     SkipReason *ret_reason)
 {
 	uint64_t bytes = estimate(room, data_bytes, has_anchors);
-	bool is_stale = !room->was_looked_at || room->taken_bytes >= LOOK_AGAIN_BYTES;
+	bool is_stale = !room->was_looked_at || room->moved_bytes >= LOOK_AGAIN_BYTES;
 
 	*ret_taken = 0;
-	if (is_stale || (bytes > room->left_bytes && room->taken_bytes > 0))
+	if (is_stale || (bytes > room->left_bytes && room->moved_bytes > 0))
 		look(room);
 	if (bytes > room->left_bytes) {
 		room->was_short = true;
@@ -119,7 +119,7 @@ bool store_room_take(StoreRoom *room, uint64_t data_bytes, bool has_anchors, uin
 	}
 
 	room->left_bytes -= bytes;
-	room->taken_bytes += bytes;
+	room->moved_bytes += bytes;
 	room->in_hand_bytes += bytes;
 	*ret_taken = bytes;
 	return true;
@@ -128,6 +128,7 @@ bool store_room_take(StoreRoom *room, uint64_t data_bytes, bool has_anchors, uin
 void store_room_give_back(StoreRoom *room, uint64_t taken)
 {
 	room->in_hand_bytes = less(room->in_hand_bytes, taken);
+	room->moved_bytes += taken;
 }
 
 bool store_room_is_for_clones(StoreRoom *room, uint64_t taken, SkipReason *ret_reason)
