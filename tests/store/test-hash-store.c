@@ -152,6 +152,34 @@ static void test_store_that_says_what_cannot_be_is_refused_as_corrupt(void)
 	}
 }
 
+/* The least and the largest numbers that a store may be made with. */
+static void test_a_store_at_its_limits_is_opened_again(void)
+{
+	static const struct {
+		uint32_t block_bytes, anchor_blocks, window_anchors;
+	} limits[] = {
+		{ HASH_STORE_BLOCK_BYTES_MIN, 1, HASH_STORE_WINDOW_ANCHORS_MIN },
+		{ HASH_STORE_BLOCK_BYTES_MAX, HASH_STORE_ANCHOR_BLOCKS_MAX,
+		  HASH_STORE_WINDOW_ANCHORS_MAX },
+	};
+
+	for (size_t i = 0; i < G_N_ELEMENTS(limits); i++) {
+		g_autoptr(StoreFixture) fixture = store_fixture_new();
+		g_autoptr(HashStore) store = NULL;
+
+		fixture->options.block_bytes = limits[i].block_bytes;
+		fixture->options.anchor_blocks = limits[i].anchor_blocks;
+		fixture->options.window_anchors = limits[i].window_anchors;
+		store_fixture_fill(fixture);
+		store = store_fixture_open(fixture);
+		g_assert_cmpuint(hash_store_about(store)->block_bytes, ==, limits[i].block_bytes);
+		g_assert_cmpuint(hash_store_about(store)->anchor_blocks, ==,
+				 limits[i].anchor_blocks);
+		g_assert_cmpuint(hash_store_about(store)->window_anchors, ==,
+				 limits[i].window_anchors);
+	}
+}
+
 static void test_store_without_ids_for_anchors_is_refused_as_corrupt(void)
 {
 	g_autoptr(StoreFixture) fixture = store_fixture_new();
@@ -505,6 +533,8 @@ int main(int argc, char **argv)
 			test_store_that_lost_what_it_is_about_is_refused_as_corrupt);
 	g_test_add_func("/hash-store/store-that-says-what-cannot-be-is-refused-as-corrupt",
 			test_store_that_says_what_cannot_be_is_refused_as_corrupt);
+	g_test_add_func("/hash-store/a-store-at-its-limits-is-opened-again",
+			test_a_store_at_its_limits_is_opened_again);
 	g_test_add_func("/hash-store/store-without-ids-for-anchors-is-refused-as-corrupt",
 			test_store_without_ids_for_anchors_is_refused_as_corrupt);
 	g_test_add_func("/hash-store/foreign-database-is-refused-and-left-alone",

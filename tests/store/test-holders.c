@@ -22,6 +22,8 @@ static void test_a_set_is_written_in_ranges(void)
 	assert_text((const uint64_t[]){ 256 }, 1, "256");
 	assert_text((const uint64_t[]){ 256, 257, 258 }, 3, "256-258");
 	assert_text((const uint64_t[]){ 256, 258, 259, 300 }, 4, "256,258-259,300");
+	/* What follows the set in memory is not part of it. */
+	assert_text((const uint64_t[]){ 256, 257, 258 }, 2, "256-257");
 }
 
 static void test_what_is_no_set_is_refused(void)

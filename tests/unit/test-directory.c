@@ -10,6 +10,7 @@
 #include <limits.h>
 #include <malloc.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
@@ -189,6 +190,36 @@ static void test_eight_hundred_nested_directories_take_little_memory(void)
 	g_assert_cmpuint(mallinfo2().uordblks - used_bytes, <, (size_t)16 << 20);
 }
 
+static void check_levels(void *unused)
+{
+	static const struct {
+		rlim_t descriptors;
+		size_t levels;
+	} cases[] = {
+		/* Some stay free for the rest of the process, but a walk has a few in any case. */
+		{ 4096, 4096 - 128 }, { 1024, 1024 - 128 }, { 150, 150 - 128 },
+		{ 144, 16 },          { 143, 16 },          { 10, 16 },
+	};
+	struct rlimit limit;
+
+	g_assert_cmpint(getrlimit(RLIMIT_NOFILE, &limit), ==, 0);
+	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+		limit.rlim_cur = cases[i].descriptors;
+		if (limit.rlim_cur > limit.rlim_max)
+			continue;
+		g_assert_cmpint(setrlimit(RLIMIT_NOFILE, &limit), ==, 0);
+		g_assert_cmpuint(directory_levels_max(), ==, cases[i].levels);
+	}
+	limit.rlim_cur = limit.rlim_max;
+	g_assert_cmpint(setrlimit(RLIMIT_NOFILE, &limit), ==, 0);
+	g_assert_cmpuint(directory_levels_max(), <=, 4096);
+}
+
+static void test_the_limit_of_descriptors_bounds_the_levels_of_a_walk(void)
+{
+	scratch_run_in_child(check_levels, NULL);
+}
+
 static void test_a_directory_that_cannot_be_read_on_is_an_error(void)
 {
 	g_autoptr(Scratch) scratch = scratch_new();
@@ -267,6 +298,8 @@ int main(int argc, char **argv)
 			test_a_directory_removed_while_open_has_no_entries);
 	g_test_add_func("/directory/eight-hundred-nested-directories-take-little-memory",
 			test_eight_hundred_nested_directories_take_little_memory);
+	g_test_add_func("/directory/the-limit-of-descriptors-bounds-the-levels-of-a-walk",
+			test_the_limit_of_descriptors_bounds_the_levels_of_a_walk);
 	g_test_add_func("/directory/a-directory-that-cannot-be-read-on-is-an-error",
 			test_a_directory_that_cannot_be_read_on_is_an_error);
 	g_test_add_func("/directory/a-mount-is-not-entered", test_a_mount_is_not_entered);

@@ -109,6 +109,28 @@ static void test_extents_are_clipped_to_the_range(void)
 	g_assert_null(next_extent(map));
 }
 
+static void test_a_map_begins_anew_in_the_midst_of_a_file(void)
+{
+	const struct fiemap_extent extents[] = {
+		{ .fe_logical = 0, .fe_physical = 100000, .fe_length = 4096 },
+		{ .fe_logical = 8192, .fe_physical = 500000, .fe_length = 4096 },
+		{ .fe_logical = 16384, .fe_physical = 900000, .fe_length = 4096 },
+	};
+	g_autoptr(ExtentMap) map = extent_map_new();
+
+	kernel_set(extents, G_N_ELEMENTS(extents));
+	extent_map_start(map, FILE_FD, 0, 1 << 20, false);
+	assert_next(map, 0, 100000, 4096);
+
+	/* The other file has other extents. */
+	kernel_set(&extents[2], 1);
+	extent_map_start(map, FILE_FD, 0, 1 << 20, false);
+	assert_next(map, 16384, 900000, 4096);
+	g_assert_null(next_extent(map));
+	extent_map_start(map, FILE_FD, 0, 0, false);
+	g_assert_null(next_extent(map));
+}
+
 static void test_the_address_of_an_encoded_extent_does_not_move(void)
 {
 	const struct fiemap_extent extent = {
@@ -288,6 +310,7 @@ static void test_data_is_skipped_to_the_next_hole(void)
 
 	scratch_fill(fd, 2 * mib, mib, 1);
 	g_assert_cmpint(ftruncate(fd, 8 * mib), ==, 0);
+	g_assert_cmpuint(extent_map_skip_data(fd, 0), ==, 0);
 	g_assert_cmpuint(extent_map_skip_data(fd, 7), ==, 7);
 	g_assert_cmpuint(extent_map_skip_data(fd, 2 * mib + 7), ==, 3 * mib);
 	g_assert_cmpuint(extent_map_skip_data(fd, 8 * mib), ==, 8 * mib);
@@ -299,6 +322,8 @@ int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 
+	g_test_add_func("/extent-map/begins-anew-in-the-midst-of-a-file",
+			test_a_map_begins_anew_in_the_midst_of_a_file);
 	g_test_add_func("/extent-map/extents-are-clipped-to-the-range",
 			test_extents_are_clipped_to_the_range);
 	g_test_add_func("/extent-map/the-address-of-an-encoded-extent-does-not-move",

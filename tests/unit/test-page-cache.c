@@ -14,6 +14,7 @@
 #define SIZE (8 * MIB + 1000)
 
 #define SYS_CACHESTAT 451
+#define NOBODY        65534
 
 static bool can_drop(const Scratch *scratch)
 {
@@ -172,6 +173,48 @@ static void ask_as_nobody_without_cachestat(void *data)
 	g_assert_cmpuint(resident_bytes(fd), ==, geteuid() == 0 ? SIZE : 0);
 }
 
+static void ask_as_nobody(void *data)
+{
+	int fd = *(int *)data;
+
+	scratch_become_nobody();
+	g_assert_cmpuint(resident_bytes(fd), ==, page_cache_try_cachestat(fd) == 0 ? SIZE : 0);
+}
+
+static void test_cachestat_is_believed_about_files_that_may_be_written(void)
+{
+	g_autoptr(Scratch) scratch = scratch_new();
+	g_auto(Fd) fd = create_clean_file(scratch);
+
+	if (geteuid() == 0)
+		scratch_run_in_child(ask_as_nobody, &fd);
+	else
+		g_test_skip("needs root, to become another user");
+}
+
+static void ask_without_cachestat(void *data)
+{
+	int fd = *(int *)data;
+
+	scratch_refuse_system_call(SYS_CACHESTAT, ENOSYS);
+	g_assert_cmpuint(resident_bytes(fd), ==, SIZE);
+	scratch_become_nobody();
+	g_assert_cmpuint(resident_bytes(fd), ==, SIZE);
+}
+
+static void test_mincore_is_believed_by_root_and_about_own_files(void)
+{
+	g_autoptr(Scratch) scratch = scratch_new();
+	g_auto(Fd) fd = create_clean_file(scratch);
+
+	if (geteuid() == 0) {
+		g_assert_cmpint(fchown(fd, NOBODY, NOBODY), ==, 0);
+		scratch_run_in_child(ask_without_cachestat, &fd);
+	} else {
+		g_test_skip("needs root, to become another user");
+	}
+}
+
 static void test_mincore_is_not_believed_about_files_of_others(void)
 {
 	g_autoptr(Scratch) scratch = scratch_new();
@@ -233,6 +276,10 @@ int main(int argc, char **argv)
 			test_only_the_pages_of_a_range_count);
 	g_test_add_func("/page-cache/older-kernels-say-the-same-by-mincore",
 			test_older_kernels_say_the_same_by_mincore);
+	g_test_add_func("/page-cache/cachestat-is-believed-about-files-that-may-be-written",
+			test_cachestat_is_believed_about_files_that_may_be_written);
+	g_test_add_func("/page-cache/mincore-is-believed-by-root-and-about-own-files",
+			test_mincore_is_believed_by_root_and_about_own_files);
 	g_test_add_func("/page-cache/mincore-is-not-believed-about-files-of-others",
 			test_mincore_is_not_believed_about_files_of_others);
 	g_test_add_func("/page-cache/fetching-makes-a-range-resident-without-waiting",

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #define BLOCKS_MOST 64
+#define POISON      0x77
 
 /* The places of each file, by its descriptor: the ioctl() of this program answers from them. */
 static const char *places_of[1024];
@@ -123,9 +124,20 @@ void window_fixture_map(WindowFixture *fixture, uint64_t diagonal, uint64_t firs
 {
 	g_autoptr(GError) error = NULL;
 
+	/* What is behind the window's blocks stays as it is. */
+	memset(fixture->window->states + n, POISON, fixture->window->n_max - n);
+	for (size_t i = n; i < fixture->window->n_max; i++) {
+		fixture->window->target_places[i] = fixture->window->source_places[i] = POISON;
+		fixture->window->target_shared[i] = fixture->window->source_shared[i] = true;
+	}
 	g_assert_true(dedupe_window_map(fixture->window, fixture->target, fixture->source, diagonal,
 					first, n, &error));
 	g_assert_no_error(error);
+	g_assert_cmpuint(fixture->window->states[n], ==, POISON);
+	g_assert_cmpuint(fixture->window->target_places[n], ==, POISON);
+	g_assert_cmpuint(fixture->window->source_places[n], ==, POISON);
+	g_assert_true(fixture->window->target_shared[n]);
+	g_assert_true(fixture->window->source_shared[n]);
 }
 
 void window_fixture_assert_states(const WindowFixture *fixture, const char *expected)
