@@ -5,6 +5,8 @@
 #include "hashstore/objects/pinned.h"
 #include "tests/store/store-fixture.h"
 
+#include <string.h>
+
 #define MIB (UINT64_C(1) << 20)
 
 static void assert_text(const uint64_t *roots, size_t n, const char *expected)
@@ -145,6 +147,30 @@ static void test_each_set_is_kept_once(void)
 	g_assert_null(none);
 	g_assert_no_error(error);
 	hash_store_close(store);
+}
+
+/* Its text would be too long.  The newest subvolume tells when to look again. */
+static void test_of_very_many_subvolumes_the_last_is_kept(void)
+{
+	g_autoptr(StoreFixture) fixture = store_fixture_new();
+	g_autoptr(HashStore) store = store_fixture_open(fixture);
+	g_autofree char *many = NULL;
+	g_autofree char *last = NULL;
+	GError *error = NULL;
+	uint64_t roots[893];
+
+	for (size_t i = 0; i < G_N_ELEMENTS(roots); i++)
+		roots[i] = 256 + 2 * i;
+	/* 372 of three digits and a comma, 520 of four, and one of eight; then it has nine. */
+	roots[892] = 10000000;
+	g_assert_true(hash_store_get_holders(store, put_set(store, roots, G_N_ELEMENTS(roots)),
+					     &many, &error));
+	g_assert_cmpuint(strlen(many), ==, 372 * 4 + 520 * 5 + 8);
+	roots[892] = 100000000;
+	g_assert_true(hash_store_get_holders(store, put_set(store, roots, G_N_ELEMENTS(roots)),
+					     &last, &error));
+	g_assert_cmpstr(last, ==, "100000000");
+	g_assert_no_error(error);
 }
 
 static void test_what_is_held_is_summed_up(void)
@@ -296,6 +322,8 @@ int main(int argc, char **argv)
 	g_test_add_func("/holders/a-set-has-each-subvolume-once-and-knows-which",
 			test_a_set_has_each_subvolume_once_and_knows_which);
 	g_test_add_func("/holders/each-set-is-kept-once", test_each_set_is_kept_once);
+	g_test_add_func("/holders/of-very-many-subvolumes-the-last-is-kept",
+			test_of_very_many_subvolumes_the_last_is_kept);
 	g_test_add_func("/holders/what-is-held-is-summed-up", test_what_is_held_is_summed_up);
 	g_test_add_func("/holders/sets-that-hold-nothing-are-forgotten",
 			test_sets_that_hold_nothing_are_forgotten);
