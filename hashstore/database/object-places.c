@@ -48,7 +48,7 @@ static bool replace_index(HashStore *store, GError **error)
 	return true;
 }
 
-/* At least a third of the places are of objects that are gone. */
+/* More than a third of the places are of objects that are gone. */
 static bool is_search_worth(HashStore *store, bool *ret, GError **error)
 {
 	int64_t n_places;
