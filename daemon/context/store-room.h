@@ -17,8 +17,8 @@
  * can make any number of those, and they leave room for the data of others.
  *
  * Callers ask before they read a file or record an extent.  The room for a file is estimated from its data, so
- * that a file that does not fit is not read.  The limits are read from SQLite and statvfs(3) again after every 4
- * MiB of such estimates.
+ * that a file that does not fit is not read.  The limits are read from SQLite and statvfs(3) again once 4 MiB of
+ * such estimates were taken or given back, and if something does not fit.
  *
  * Thread: the filesystem's worker.
  */

@@ -15,11 +15,10 @@ class FioRead(typing.NamedTuple):
     system: float
 
 
-def fio_read(engine, path, most_bytes=None):
-    """Have it read a file, or so much of it, 1 MiB at a time, 8 at a time.  None: it cannot, with this engine."""
-    size = [f"--size={most_bytes}"] if most_bytes else []
+def fio_read(engine, path):
+    """Have it read a file, 1 MiB at a time, 8 at a time.  None: it cannot, with this engine."""
     done = subprocess.run(["fio", "--name=read", f"--filename={path}", "--rw=read", "--bs=1M", "--direct=1",
-                           "--iodepth=8", f"--ioengine={engine}", "--readonly", *size, "--output-format=json"],
+                           "--iodepth=8", f"--ioengine={engine}", "--readonly", "--output-format=json"],
                           capture_output=True, text=True, check=False)
     if done.returncode != 0:
         return None

@@ -96,7 +96,7 @@ void store_fixture_fill(const StoreFixture *fixture)
 	g_assert_no_error(error);
 }
 
-static void check(bool done, GError **error)
+void check_done(bool done, GError **error)
 {
 	g_assert_no_error(*error);
 	g_assert_true(done);
@@ -114,18 +114,19 @@ static void put_object(HashStore *store, uint64_t subvolume, uint64_t inode, Obj
 			  .name_bytes = 4 };
 	GError *error = NULL;
 
-	check(hash_store_new_object(store, &object.id, &error), &error);
-	check(hash_store_put(store, &object, &error), &error);
+	check_done(hash_store_new_object(store, &object.id, &error), &error);
+	check_done(hash_store_put(store, &object, &error), &error);
 	for (uint32_t block = 0; block < 50; block++) {
 		const Anchor anchor = { object.digest + (block << 20), object.id, block };
 
-		check(hash_store_put_anchor(store, &anchor, &error), &error);
+		check_done(hash_store_put_anchor(store, &anchor, &error), &error);
 	}
-	check(hash_store_put_anchor(
-		      store, &(Anchor){ object.digest, object.id, ANCHOR_WHOLE_BLOCK }, &error),
-	      &error);
+	check_done(hash_store_put_anchor(store,
+					 &(Anchor){ object.digest, object.id, ANCHOR_WHOLE_BLOCK },
+					 &error),
+		   &error);
 	if (state == OBJECT_HALF)
-		check(hash_store_put_half(store, object.id, 1, "state", 5, &error), &error);
+		check_done(hash_store_put_half(store, object.id, 1, "state", 5, &error), &error);
 }
 
 static void put_known_of_extents(HashStore *store)
@@ -137,13 +138,13 @@ static void put_known_of_extents(HashStore *store)
 	GError *error = NULL;
 	bool kept;
 
-	check(hash_store_put_pinned(store, &pinned, &kept, &error), &error);
+	check_done(hash_store_put_pinned(store, &pinned, &kept, &error), &error);
 	pinned.extent = other;
-	check(hash_store_put_holders(store, roots, 2, &pinned.holders, &error), &error);
-	check(hash_store_put_pinned(store, &pinned, &kept, &error), &error);
-	check(hash_store_put_differed(store, &one, &other, &kept, &error), &error);
-	check(hash_store_put_read_sums(store, FIXTURE_EXTENT_BYTES, sums, 3, &error), &error);
-	check(hash_store_put_open_extent(store, FIXTURE_EXTENT_BYTES, &error), &error);
+	check_done(hash_store_put_holders(store, roots, 2, &pinned.holders, &error), &error);
+	check_done(hash_store_put_pinned(store, &pinned, &kept, &error), &error);
+	check_done(hash_store_put_differed(store, &one, &other, &kept, &error), &error);
+	check_done(hash_store_put_read_sums(store, FIXTURE_EXTENT_BYTES, sums, 3, &error), &error);
+	check_done(hash_store_put_open_extent(store, FIXTURE_EXTENT_BYTES, &error), &error);
 }
 
 void store_fixture_fill_tables(const StoreFixture *fixture)
@@ -160,16 +161,16 @@ void store_fixture_fill_tables(const StoreFixture *fixture)
 	for (uint64_t i = 0; i < 4; i++)
 		put_object(store, 5, FIXTURE_FILES + i, i ? OBJECT_DONE : OBJECT_HALF);
 	put_known_of_extents(store);
-	check(hash_store_put_directory(store, &directory, &error), &error);
-	check(hash_store_put_skip(store, &skip, &error), &error);
-	check(hash_store_set_note(store, "note", "text", &error), &error);
-	check(hash_store_put_pass(store, &pass, &error), &error);
-	check(hash_store_make_equal_list(store, &error), &error);
-	check(hash_store_put_loose_object(store, 1, &error), &error);
-	check(hash_store_settle(store, store_fixture_all_live, NULL, &error), &error);
-	check(hash_store_commit(store, &error), &error);
+	check_done(hash_store_put_directory(store, &directory, &error), &error);
+	check_done(hash_store_put_skip(store, &skip, &error), &error);
+	check_done(hash_store_set_note(store, "note", "text", &error), &error);
+	check_done(hash_store_put_pass(store, &pass, &error), &error);
+	check_done(hash_store_make_equal_list(store, &error), &error);
+	check_done(hash_store_put_loose_object(store, 1, &error), &error);
+	check_done(hash_store_settle(store, store_fixture_all_live, NULL, &error), &error);
+	check_done(hash_store_commit(store, &error), &error);
 	put_object(store, OBJECT_EXTENTS, FIXTURE_EXTENT_BYTES / 2, OBJECT_DONE);
-	check(hash_store_commit(store, &error), &error);
+	check_done(hash_store_commit(store, &error), &error);
 }
 
 void store_fixture_refused(const StoreFixture *fixture, HashStoreError code, const char *text)
@@ -192,6 +193,21 @@ void store_fixture_sql(const char *path, const char *sql)
 	sqlite3_exec(database, sql, NULL, NULL, &message);
 	g_assert_null(message);
 	sqlite3_close(database);
+}
+
+char *store_fixture_ask(const char *path, const char *sql)
+{
+	sqlite3_stmt *query = NULL;
+	sqlite3 *database = NULL;
+	char *answer;
+
+	g_assert_cmpint(sqlite3_open(path, &database), ==, SQLITE_OK);
+	g_assert_cmpint(sqlite3_prepare_v2(database, sql, -1, &query, NULL), ==, SQLITE_OK);
+	g_assert_cmpint(sqlite3_step(query), ==, SQLITE_ROW);
+	answer = g_strdup((const char *)sqlite3_column_text(query, 0));
+	sqlite3_finalize(query);
+	sqlite3_close(database);
+	return answer;
 }
 
 void store_fixture_set_back(const char *path, int version)

@@ -37,8 +37,14 @@ void store_fixture_fill_tables(const StoreFixture *fixture);
 /* Opening it for writing must fail with @code and a message that holds @text. */
 void store_fixture_refused(const StoreFixture *fixture, HashStoreError code, const char *text);
 
+/* Something that the store did must have succeeded. */
+void check_done(bool done, GError **error);
+
 /* Run SQL on the file, as another program would. */
 void store_fixture_sql(const char *path, const char *sql);
+
+/* The first value of the only row that SQL finds in the file. */
+char *store_fixture_ask(const char *path, const char *sql);
 
 /* Make the store one of version @version, at least 13. */
 void store_fixture_set_back(const char *path, int version);

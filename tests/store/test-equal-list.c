@@ -27,12 +27,6 @@ typedef struct {
 	uint32_t id;
 } Expected;
 
-static void check(bool done, GError **error)
-{
-	g_assert_no_error(*error);
-	g_assert_true(done);
-}
-
 static void world_open(World *world, const char *kind, uint32_t digests)
 {
 	*world = (World){ .fixture = store_fixture_new(), .digests = digests };
@@ -63,12 +57,12 @@ static void put(World *world, uint64_t inode)
 			  .flags = g_rand_int_range(world->rand, 0, 5) ? 0 : OBJECT_SHARED };
 	GError *error = NULL;
 
-	check(hash_store_new_object(world->store, &object.id, &error), &error);
+	check_done(hash_store_new_object(world->store, &object.id, &error), &error);
 	const Anchor anchor = { digest, object.id, ANCHOR_WHOLE_BLOCK };
-	check(digest % 10 ? hash_store_put_anchor(world->store, &anchor, &error)
-			  : hash_store_put_loose_object(world->store, object.id, &error),
-	      &error);
-	check(hash_store_put(world->store, &object, &error), &error);
+	check_done(digest % 10 ? hash_store_put_anchor(world->store, &anchor, &error)
+			       : hash_store_put_loose_object(world->store, object.id, &error),
+		   &error);
+	check_done(hash_store_put(world->store, &object, &error), &error);
 }
 
 static void drop(World *world, uint64_t inode)
@@ -76,7 +70,8 @@ static void drop(World *world, uint64_t inode)
 	GError *error = NULL;
 
 	for (size_t i = 0; i < G_N_ELEMENTS(world->subvolumes); i++)
-		check(hash_store_drop(world->store, world->subvolumes[i], inode, &error), &error);
+		check_done(hash_store_drop(world->store, world->subvolumes[i], inode, &error),
+			   &error);
 }
 
 /* Give a few objects new ids, with and without anchors. */
@@ -87,7 +82,7 @@ static void renew_some(World *world)
 
 	for (size_t i = 0; i < G_N_ELEMENTS(ids); i++)
 		ids[i] = (uint32_t)g_rand_int_range(world->rand, 1, (int)next);
-	check(hash_store_renew(world->store, ids, G_N_ELEMENTS(ids), &error), &error);
+	check_done(hash_store_renew(world->store, ids, G_N_ELEMENTS(ids), &error), &error);
 }
 
 static void change_some(World *world, int n_put, int n_dropped)
@@ -98,9 +93,9 @@ static void change_some(World *world, int n_put, int n_dropped)
 		put(world, 1 + (uint64_t)g_rand_int_range(world->rand, 0, INODES));
 	for (int i = 0; i < n_dropped; i++)
 		drop(world, 1 + (uint64_t)g_rand_int_range(world->rand, 0, INODES));
-	check(hash_store_commit(world->store, &error), &error);
+	check_done(hash_store_commit(world->store, &error), &error);
 	renew_some(world);
-	check(hash_store_commit(world->store, &error), &error);
+	check_done(hash_store_commit(world->store, &error), &error);
 }
 
 static bool is_done(uint32_t object, void *data)
@@ -110,7 +105,7 @@ static bool is_done(uint32_t object, void *data)
 	Object stored;
 	bool found;
 
-	check(hash_store_peek(world->store, object, &stored, &found, &error), &error);
+	check_done(hash_store_peek(world->store, object, &stored, &found, &error), &error);
 	return found && stored.state == OBJECT_DONE;
 }
 
@@ -123,7 +118,7 @@ static void match(World *world, int most)
 
 	g_assert_no_error(error);
 	for (int i = 0; i < most; i++) {
-		check(groups_next(groups, &group, &error), &error);
+		check_done(groups_next(groups, &group, &error), &error);
 		if (!group)
 			return;
 	}
@@ -133,13 +128,13 @@ static void pass(World *world)
 {
 	GError *error = NULL;
 
-	check(hash_store_commit(world->store, &error), &error);
+	check_done(hash_store_commit(world->store, &error), &error);
 	match(world, INT_MAX);
-	check(hash_store_update_equal_list(world->store, &error), &error);
+	check_done(hash_store_update_equal_list(world->store, &error), &error);
 	/* It is settled, and no walk meets it. */
 	put(world, 1 + (uint64_t)g_rand_int_range(world->rand, 0, INODES));
-	check(hash_store_settle(world->store, is_done, world, &error), &error);
-	check(hash_store_commit(world->store, &error), &error);
+	check_done(hash_store_settle(world->store, is_done, world, &error), &error);
+	check_done(hash_store_commit(world->store, &error), &error);
 }
 
 static int compare_objects(const void *a, const void *b)
@@ -179,7 +174,7 @@ static GArray *compute(World *world, EqualKind kind, uint64_t min_bytes)
 	const Object *object;
 
 	while (true) {
-		check(object_cursor_next(cursor, &object, &error), &error);
+		check_done(object_cursor_next(cursor, &object, &error), &error);
 		if (!object)
 			break;
 		if (!is_wanted(world, object, kind, min_bytes))
@@ -223,7 +218,7 @@ static void assert_same(World *world, EqualKind kind, uint64_t min_bytes)
 
 	g_assert_no_error(error);
 	while (true) {
-		check(equal_groups_next(groups, &group, &error), &error);
+		check_done(equal_groups_next(groups, &group, &error), &error);
 		if (!group)
 			break;
 		g_assert_cmpuint(group->n_ids, ==, group->n_objects);
@@ -258,9 +253,9 @@ static int count_kept(World *world, bool are_files)
 	bool found = true;
 	int n = 0;
 
-	check(kept_groups_open(world->store, are_files, 0, &kept, &error), &error);
+	check_done(kept_groups_open(world->store, are_files, 0, &kept, &error), &error);
 	while (kept && found) {
-		check(kept_groups_next(kept, &row, ids, &found, &error), &error);
+		check_done(kept_groups_next(kept, &row, ids, &found, &error), &error);
 		n += found;
 	}
 	return kept ? n : -1;
@@ -305,12 +300,13 @@ static void test_few_new_objects_are_added(void)
 	change_some(&world, INODES, 0);
 	pass(&world);
 	for (int round = 0; round < 5; round++) {
-		check(hash_store_get_number(world.store, "equal-groups-below", &before, &error),
-		      &error);
+		check_done(
+			hash_store_get_number(world.store, "equal-groups-below", &before, &error),
+			&error);
 		change_some(&world, 50, 50);
 		pass(&world);
-		check(hash_store_get_number(world.store, "equal-groups-below", &after, &error),
-		      &error);
+		check_done(hash_store_get_number(world.store, "equal-groups-below", &after, &error),
+			   &error);
 		g_assert_cmpuint(after, >=, before + 50);
 		g_assert_cmpuint(after + 1, ==, hash_store_next_object(world.store));
 		assert_all_same(&world);
@@ -336,10 +332,10 @@ static void test_groups_beyond_the_list_follow(void)
 					  .state = OBJECT_DONE };
 			GError *error = NULL;
 
-			check(hash_store_new_object(world.store, &object.id, &error), &error);
+			check_done(hash_store_new_object(world.store, &object.id, &error), &error);
 			const Anchor anchor = { object.digest, object.id, ANCHOR_WHOLE_BLOCK };
-			check(hash_store_put_anchor(world.store, &anchor, &error), &error);
-			check(hash_store_put(world.store, &object, &error), &error);
+			check_done(hash_store_put_anchor(world.store, &anchor, &error), &error);
+			check_done(hash_store_put(world.store, &object, &error), &error);
 		}
 		pass(&world);
 		g_assert_cmpint(count_kept(&world, true), >=, EQUAL_TOP_KEPT / 2);

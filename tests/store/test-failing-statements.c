@@ -60,12 +60,6 @@ static int watch(sqlite3 *connection, char **ret_message, const void *functions)
 	return SQLITE_OK;
 }
 
-static void check(bool done, GError **error)
-{
-	g_assert_no_error(*error);
-	g_assert_true(done);
-}
-
 static const ExtentStamp one = { EXTENT, 7 }, other = { 2 * EXTENT, 8 };
 
 static void assert_sound(const StoreFixture *fixture)
@@ -75,7 +69,7 @@ static void assert_sound(const StoreFixture *fixture)
 	g_autoptr(GPtrArray) problems = NULL;
 
 	g_assert_no_error(error);
-	check(hash_store_check(store, &problems, &error), &error);
+	check_done(hash_store_check(store, &problems, &error), &error);
 	for (guint i = 0; i < problems->len; i++)
 		g_test_message("%s", (const char *)problems->pdata[i]);
 	g_assert_cmpuint(problems->len, ==, 0);
@@ -441,7 +435,7 @@ static bool run_with_fault(const StoreFixture *fixture, const Operation *operati
 	assert_no_statement_is_open(store);
 
 	if (!faults.failed) {
-		check(done, &error);
+		check_done(done, &error);
 		return false;
 	}
 	if (done || !error)
@@ -462,14 +456,15 @@ static void test_the_failure_of_any_statement_is_reported(const void *data)
 
 	store_fixture_fill_tables(fixture);
 	assert_sound(fixture);
-	check(g_file_get_contents(fixture->path, &content, &n_bytes, &error), &error);
+	check_done(g_file_get_contents(fixture->path, &content, &n_bytes, &error), &error);
 
 	/* What is looked up for each object takes many statements, which are all alike. */
 	for (; run_with_fault(fixture, operation, n); n += 1 + n / 16, n_failed++) {
 		if (!operation->writes)
 			continue;
 		assert_sound(fixture);
-		check(g_file_set_contents(fixture->path, content, (gssize)n_bytes, &error), &error);
+		check_done(g_file_set_contents(fixture->path, content, (gssize)n_bytes, &error),
+			   &error);
 	}
 	assert_sound(fixture);
 	g_assert_cmpuint(n_failed, >, 0);

@@ -66,18 +66,6 @@ static void assert_forgotten(HashStore *store)
 }
 
 /* The single result of a query, as text. */
-static char *ask(sqlite3 *database, const char *sql)
-{
-	sqlite3_stmt *query = NULL;
-	char *answer;
-
-	g_assert_cmpint(sqlite3_prepare_v2(database, sql, -1, &query, NULL), ==, SQLITE_OK);
-	g_assert_cmpint(sqlite3_step(query), ==, SQLITE_ROW);
-	answer = g_strdup((const char *)sqlite3_column_text(query, 0));
-	sqlite3_finalize(query);
-	return answer;
-}
-
 /* Tables with their numbers of rows, and numbers that are kept; but not of the history, and no ids. */
 static char *contents(const char *path)
 {
@@ -85,25 +73,23 @@ static char *contents(const char *path)
 	g_autofree char *names = NULL;
 	g_autofree char *numbers = NULL;
 	g_auto(GStrv) tables = NULL;
-	sqlite3 *database = NULL;
 
-	g_assert_cmpint(sqlite3_open(path, &database), ==, SQLITE_OK);
-	names = ask(database, "SELECT group_concat(name) FROM (SELECT name FROM sqlite_schema"
-			      " WHERE type = 'table' AND name NOT IN ('meta', 'pass', 'skipped')"
-			      " ORDER BY name)");
+	names = store_fixture_ask(
+		path, "SELECT group_concat(name) FROM (SELECT name FROM sqlite_schema"
+		      " WHERE type = 'table' AND name NOT IN ('meta', 'pass', 'skipped')"
+		      " ORDER BY name)");
 	tables = g_strsplit(names, ",", -1);
 	for (size_t i = 0; tables[i]; i++) {
 		g_autofree char *sql = g_strdup_printf("SELECT count(*) FROM %s", tables[i]);
-		g_autofree char *n = ask(database, sql);
+		g_autofree char *n = store_fixture_ask(path, sql);
 
 		g_string_append_printf(text, "%s: %s\n", tables[i], n);
 	}
-	numbers = ask(database,
-		      "SELECT group_concat(name || ' ' || value) FROM (SELECT name, value FROM meta"
+	numbers = store_fixture_ask(
+		path, "SELECT group_concat(name || ' ' || value) FROM (SELECT name, value FROM meta"
 		      " WHERE name NOT IN ('secret', 'number', 'next_object', 'settled_below')"
 		      " AND (name, value) <> ('dead', 0) ORDER BY name)");
 	g_string_append(text, numbers);
-	sqlite3_close(database);
 	return g_string_free(g_steal_pointer(&text), false);
 }
 

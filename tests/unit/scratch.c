@@ -39,7 +39,13 @@ void scratch_free(Scratch *scratch)
 	if (!scratch)
 		return;
 	close(scratch->fd);
-	nftw(scratch->path, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+	/* nftw(3) does not reach what lies deeper than PATH_MAX. */
+	if (nftw(scratch->path, remove_entry, 16, FTW_DEPTH | FTW_PHYS) != 0) {
+		const char *command[] = { "rm", "-rf", "--", scratch->path, NULL };
+
+		g_spawn_sync(NULL, (char **)command, NULL, G_SPAWN_SEARCH_PATH, NULL, NULL, NULL,
+			     NULL, NULL, NULL);
+	}
 	g_free(scratch->path);
 	g_free(scratch);
 }

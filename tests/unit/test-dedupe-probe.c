@@ -47,7 +47,10 @@ static uint32_t *read_words(int fd)
 	return words;
 }
 
-/* All files are equal, those of other probes too, and no compression makes them so small that btrfs would keep them in its metadata. */
+/*
+ * All files are equal, those of other probes too, and no compression makes them so small that btrfs would keep them in
+ * its metadata.
+ */
 static void check_contents(int source_fd, int target_fd)
 {
 	g_autofree uint32_t *source = read_words(source_fd);

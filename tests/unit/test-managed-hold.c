@@ -66,10 +66,14 @@ static void tear_down(Scene *scene, const void *data)
 {
 	g_autofree char *name = g_strconcat(scene->uuid, ".hold", NULL);
 	g_autofree char *path = lock_file_path(name);
+	g_autofree char *lock_path = lock_file_path(scene->uuid);
 
 	g_clear_pointer(&scene->holds, managed_holds_free);
 	main_loop_free(scene->loop);
-	unlink(path);
+	if (path)
+		unlink(path);
+	if (lock_path)
+		unlink(lock_path);
 	g_free(scene->uuid);
 }
 

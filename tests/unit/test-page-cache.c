@@ -105,18 +105,22 @@ static void read_pages_of_a_large_file(void *data)
 	g_auto(Fd) fd = scratch_create(scratch, "large", 0, 1);
 	uint64_t page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
 	const uint64_t pages[] = { 0, 64 * MIB - page_bytes, 64 * MIB, 128 * MIB, 129 * MIB };
-	uint64_t resident = 0;
+	uint64_t resident = 0, part = 0;
 	char byte;
 
 	g_assert_cmpint(ftruncate(fd, 130 * MIB), ==, 0);
 	g_assert_cmpint(posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM), ==, 0);
-	for (int i = 0; i < 5 && resident != G_N_ELEMENTS(pages) * page_bytes; i++) {
+	for (int i = 0;
+	     i < 5 && (resident != G_N_ELEMENTS(pages) * page_bytes || part != 2 * page_bytes);
+	     i++) {
+		page_cache_drop(fd, 0, UINT64_MAX);
 		for (size_t j = 0; j < G_N_ELEMENTS(pages); j++)
 			g_assert_cmpint(pread(fd, &byte, 1, (off_t)pages[j]), ==, 1);
 		resident = resident_bytes(fd);
+		part = page_cache_resident_bytes(fd, 64 * MIB, 65 * MIB);
 	}
 	g_assert_cmpuint(resident, ==, G_N_ELEMENTS(pages) * page_bytes);
-	g_assert_cmpuint(page_cache_resident_bytes(fd, 64 * MIB, 65 * MIB), ==, 2 * page_bytes);
+	g_assert_cmpuint(part, ==, 2 * page_bytes);
 }
 
 static void read_parts(void *data)

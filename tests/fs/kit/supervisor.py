@@ -10,6 +10,7 @@ import contextlib
 import os
 import socket
 import threading
+import unittest.mock
 
 
 @contextlib.contextmanager
@@ -27,11 +28,10 @@ def supervisor(directory):
         receiver.bind(path)
         taking = threading.Thread(target=take)
         taking.start()
-        os.environ["NOTIFY_SOCKET"] = path
         try:
-            yield told
+            with unittest.mock.patch.dict(os.environ, NOTIFY_SOCKET=path):
+                yield told
         finally:
-            del os.environ["NOTIFY_SOCKET"]
             with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sender:
                 sender.sendto(b"", path)
             taking.join()

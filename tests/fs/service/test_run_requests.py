@@ -6,7 +6,6 @@ import contextlib
 import fcntl
 import os
 import pathlib
-import socket
 import subprocess
 import time
 

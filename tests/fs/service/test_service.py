@@ -304,7 +304,6 @@ def test_without_a_service_dedupctl_says_so(service):
         assert "does not run" in told.stderr
 
 
-@pytest.mark.alone
 def test_the_supervisor_is_told_of_beginning_and_end(twins, tree, service, tmp_path):
     with supervisor(tmp_path) as told:
         service.configure(tree)
@@ -317,6 +316,7 @@ def test_the_supervisor_is_told_of_beginning_and_end(twins, tree, service, tmp_p
     assert told[-1] == "STATUS=ending"
 
 
+@pytest.mark.alone
 def test_an_idle_service_costs_nothing(twins, tree, service):
     service.configure(tree)
     service.start()
