@@ -71,6 +71,20 @@ HashStore *store_fixture_open(const StoreFixture *fixture)
 	return store;
 }
 
+void check_done(bool done, GError **error)
+{
+	g_assert_no_error(*error);
+	g_assert_true(done);
+}
+
+void store_fixture_settle(HashStore *store)
+{
+	GError *error = NULL;
+
+	check_done(hash_store_settle(store, store_fixture_all_live, NULL, &error), &error);
+	check_done(hash_store_commit(store, &error), &error);
+}
+
 void store_fixture_fill(const StoreFixture *fixture)
 {
 	g_autoptr(HashStore) store = store_fixture_open(fixture);
@@ -91,15 +105,8 @@ void store_fixture_fill(const StoreFixture *fixture)
 			g_assert_true(hash_store_put_anchor(store, &anchor, &error));
 		}
 	}
-	g_assert_true(hash_store_settle(store, store_fixture_all_live, NULL, &error));
-	g_assert_true(hash_store_commit(store, &error));
 	g_assert_no_error(error);
-}
-
-void check_done(bool done, GError **error)
-{
-	g_assert_no_error(*error);
-	g_assert_true(done);
+	store_fixture_settle(store);
 }
 
 static void put_object(HashStore *store, uint64_t subvolume, uint64_t inode, ObjectState state)
@@ -167,8 +174,7 @@ void store_fixture_fill_tables(const StoreFixture *fixture)
 	check_done(hash_store_put_pass(store, &pass, &error), &error);
 	check_done(hash_store_make_equal_list(store, &error), &error);
 	check_done(hash_store_put_loose_object(store, 1, &error), &error);
-	check_done(hash_store_settle(store, store_fixture_all_live, NULL, &error), &error);
-	check_done(hash_store_commit(store, &error), &error);
+	store_fixture_settle(store);
 	put_object(store, OBJECT_EXTENTS, FIXTURE_EXTENT_BYTES / 2, OBJECT_DONE);
 	check_done(hash_store_commit(store, &error), &error);
 }

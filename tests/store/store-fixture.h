@@ -22,6 +22,9 @@ void store_fixture_free(StoreFixture *fixture);
 /* Open the store, which must succeed. */
 HashStore *store_fixture_open(const StoreFixture *fixture);
 
+/* Settle all of it, as a pass does that found each object alive, and commit. */
+void store_fixture_settle(HashStore *store);
+
 /* Put 1,000 objects of 10 anchors into it, settle them, and close it. */
 void store_fixture_fill(const StoreFixture *fixture);
 

@@ -18,15 +18,6 @@ static uint32_t id_of(unsigned i)
 	return (i + 1) * SPACING;
 }
 
-static void settle(HashStore *store)
-{
-	GError *error = NULL;
-
-	g_assert_true(hash_store_settle(store, store_fixture_all_live, NULL, &error));
-	g_assert_true(hash_store_commit(store, &error));
-	g_assert_no_error(error);
-}
-
 static HashStore *open_filled(const StoreFixture *fixture)
 {
 	HashStore *store = store_fixture_open(fixture);
@@ -40,7 +31,7 @@ static HashStore *open_filled(const StoreFixture *fixture)
 		g_assert_cmpuint(object.id, ==, id_of(i));
 		g_assert_true(hash_store_put(store, &object, &error));
 	}
-	settle(store);
+	store_fixture_settle(store);
 	return store;
 }
 
@@ -66,7 +57,7 @@ static void check_drop(unsigned n_dropped, int64_t places_left)
 	for (unsigned i = 0; i < N_OBJECTS; i++)
 		if (i * 7 % N_OBJECTS < n_dropped)
 			g_assert_true(hash_store_drop(store, 5, 256 + i, &error));
-	settle(store);
+	store_fixture_settle(store);
 
 	g_assert_cmpint(count_places(fixture), ==, places_left);
 	for (unsigned i = 0; i < N_OBJECTS; i++)

@@ -84,9 +84,8 @@ static void end_pass(HashStore *store)
 	g_assert_true(hash_store_new_object(store, &object.id, &error));
 	object.inode = object.id;
 	g_assert_true(hash_store_put(store, &object, &error));
-	g_assert_true(hash_store_settle(store, store_fixture_all_live, NULL, &error));
-	g_assert_true(hash_store_commit(store, &error));
 	g_assert_no_error(error);
+	store_fixture_settle(store);
 }
 
 /* Stops a pass at one of the places where it looks at the stop flag. */

@@ -23,9 +23,8 @@ static HashStore *open_filled(const StoreFixture *fixture)
 
 		g_assert_true(hash_store_put_anchor(store, &anchor, &error));
 	}
-	g_assert_true(hash_store_settle(store, store_fixture_all_live, NULL, &error));
-	g_assert_true(hash_store_commit(store, &error));
 	g_assert_no_error(error);
+	store_fixture_settle(store);
 	return store;
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/manager/detached-task.h"
+#include "tests/unit/run-loop.h"
 
 #include <stdatomic.h>
 
@@ -82,19 +83,11 @@ static void scene_tear_down(Scene *scene, const void *data)
 	main_loop_free(scene->loop);
 }
 
-static void run_for(const Scene *scene, int64_t usec)
-{
-	int64_t end_usec = g_get_monotonic_time() + usec;
-
-	while (g_get_monotonic_time() < end_usec)
-		g_assert_cmpint(sd_event_run(scene->loop->event, MOMENT_USEC / 4), >=, 0);
-}
-
 static void test_who_is_done_in_time_is_not_late(Scene *scene, const void *data)
 {
 	g_assert_null(detached_task_work_data(scene->task));
 	atomic_store(&scene->may_end, true);
-	run_for(scene, 2 * PATIENCE_USEC);
+	run_loop_for(scene->loop, 2 * PATIENCE_USEC);
 	g_assert_cmpuint(scene->n_done, ==, 1);
 	g_assert_cmpuint(scene->n_late, ==, 0);
 	g_assert_cmpuint(scene->outcome, ==, 42);
@@ -102,12 +95,12 @@ static void test_who_is_done_in_time_is_not_late(Scene *scene, const void *data)
 
 static void test_who_hangs_is_late_once_and_may_be_done_later(Scene *scene, const void *data)
 {
-	run_for(scene, 3 * PATIENCE_USEC);
+	run_loop_for(scene->loop, 3 * PATIENCE_USEC);
 	g_assert_cmpuint(scene->n_late, ==, 1);
 	g_assert_cmpuint(scene->n_done, ==, 0);
 	g_assert_false(detached_task_is_done(scene->task));
 	atomic_store(&scene->may_end, true);
-	run_for(scene, MOMENT_USEC);
+	run_loop_for(scene->loop, MOMENT_USEC);
 	g_assert_cmpuint(scene->n_done, ==, 1);
 	g_assert_cmpuint(scene->n_late, ==, 1);
 }
@@ -116,9 +109,9 @@ static void test_who_is_freed_says_nothing(Scene *scene, const void *data)
 {
 	g_clear_pointer(&scene->task, detached_task_free);
 	g_assert_cmpuint(atomic_load(&scene->n_freed), ==, 0);
-	run_for(scene, 2 * PATIENCE_USEC);
+	run_loop_for(scene->loop, 2 * PATIENCE_USEC);
 	atomic_store(&scene->may_end, true);
-	run_for(scene, MOMENT_USEC);
+	run_loop_for(scene->loop, MOMENT_USEC);
 	g_assert_cmpuint(scene->n_done + scene->n_late, ==, 0);
 }
 
@@ -129,9 +122,9 @@ static void test_another_listener_is_told_instead(Scene *scene, const void *data
 
 	detached_task_set_listener(scene->task, &listener);
 	other.task = g_steal_pointer(&scene->task);
-	run_for(&other, 2 * PATIENCE_USEC);
+	run_loop_for(other.loop, 2 * PATIENCE_USEC);
 	atomic_store(&scene->may_end, true);
-	run_for(&other, MOMENT_USEC);
+	run_loop_for(other.loop, MOMENT_USEC);
 	g_assert_cmpuint(other.n_done, ==, 1);
 	g_assert_null(other.task);
 	g_assert_cmpuint(scene->n_done + scene->n_late + other.n_late, ==, 0);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/manager/filesystem-search.h"
+#include "tests/unit/run-loop.h"
 
 #include <string.h>
 
@@ -48,14 +49,6 @@ static FilesystemSearch *search_for(Scene *scene, char *path, GError **error)
 				     error);
 }
 
-static void run_for(const Scene *scene, int64_t usec)
-{
-	int64_t end_usec = g_get_monotonic_time() + usec;
-
-	while (g_get_monotonic_time() < end_usec)
-		g_assert_cmpint(sd_event_run(scene->loop->event, MOMENT_USEC / 4), >=, 0);
-}
-
 static void test_the_answer_comes_from_the_loop(Scene *scene, const void *data)
 {
 	g_autoptr(GError) error = NULL;
@@ -72,7 +65,7 @@ static void test_the_answer_comes_from_the_loop(Scene *scene, const void *data)
 		g_assert_cmpint(sd_event_run(scene->loop->event, MOMENT_USEC), >=, 0);
 	g_assert_error(scene->error, FILESYSTEM_ERROR, FILESYSTEM_ERROR_PATH);
 	g_assert_nonnull(strstr(scene->error->message, "/nonexistent/path"));
-	run_for(scene, MOMENT_USEC);
+	run_loop_for(scene->loop, MOMENT_USEC);
 	g_assert_cmpuint(scene->n_answers, ==, 1);
 }
 
@@ -81,14 +74,14 @@ static void test_what_is_given_up_answers_nothing(Scene *scene, const void *data
 	char path[] = "/nonexistent";
 
 	filesystem_search_free(search_for(scene, path, NULL));
-	run_for(scene, MOMENT_USEC);
+	run_loop_for(scene->loop, MOMENT_USEC);
 	g_assert_cmpuint(scene->n_answers, ==, 0);
 
 	scene->search = search_for(scene, path, NULL);
 	g_usleep(MOMENT_USEC);
 	/* The search has ended, and the loop has not reported it yet. */
 	g_clear_pointer(&scene->search, filesystem_search_free);
-	run_for(scene, MOMENT_USEC);
+	run_loop_for(scene->loop, MOMENT_USEC);
 	g_assert_cmpuint(scene->n_answers, ==, 0);
 }
 

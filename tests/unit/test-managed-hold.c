@@ -3,6 +3,7 @@
 #include "common/system/lock-file.h"
 #include "daemon/context/filesystem.h"
 #include "daemon/manager/managed-hold.h"
+#include "tests/unit/run-loop.h"
 #include "tests/unit/scratch.h"
 
 #include <errno.h>
@@ -77,14 +78,6 @@ static void tear_down(Scene *scene, const void *data)
 	g_free(scene->uuid);
 }
 
-static void run_for(const Scene *scene, int64_t usec)
-{
-	int64_t end_usec = g_get_monotonic_time() + usec;
-
-	while (g_get_monotonic_time() < end_usec)
-		g_assert_cmpint(sd_event_run(scene->loop->event, MOMENT_USEC / 10), >=, 0);
-}
-
 /* Run the loop until *@count is @n. */
 static void wait_for(const Scene *scene, const unsigned *count, unsigned n)
 {
@@ -120,12 +113,12 @@ static void test_each_holder_ends_passes_and_is_answered_when_none_runs(Scene *s
 		g_assert_cmpuint(managed_holds_count(scene->holds), ==, i);
 		g_assert_true(is_held(scene));
 	}
-	run_for(scene, MOMENT_USEC);
+	run_loop_for(scene->loop, MOMENT_USEC);
 	g_assert_cmpuint(scene->n_answers, ==, 0);
 
 	scene->pass_runs = false;
 	wait_for(scene, &scene->n_answers, 3);
-	run_for(scene, MOMENT_USEC);
+	run_loop_for(scene->loop, MOMENT_USEC);
 	g_assert_cmpuint(scene->n_answers, ==, 3);
 	g_assert_cmpuint(scene->n_errors, ==, 0);
 	g_assert_cmpuint(scene->n_begun, ==, 3);
@@ -146,7 +139,7 @@ static void test_a_hold_ends_when_its_lease_is_closed_everywhere(Scene *scene, c
 	g_assert_cmpuint(scene->n_changed, ==, 2);
 
 	close(first_fd);
-	run_for(scene, MOMENT_USEC);
+	run_loop_for(scene->loop, MOMENT_USEC);
 	g_assert_cmpuint(managed_holds_count(scene->holds), ==, 2);
 	close(copy_fd);
 	wait_for(scene, &scene->n_changed, 3);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/context/filesystem.h"
 #include "daemon/manager/managed-pass.h"
+#include "tests/unit/run-loop.h"
 
 #include <string.h>
 
@@ -72,14 +73,6 @@ static void tear_down(Scene *scene, const void *data)
 	main_loop_free(scene->loop);
 }
 
-static void run_for(const Scene *scene, int64_t usec)
-{
-	int64_t end_usec = g_get_monotonic_time() + usec;
-
-	while (g_get_monotonic_time() < end_usec)
-		g_assert_cmpint(sd_event_run(scene->loop->event, MOMENT_USEC / 4), >=, 0);
-}
-
 static void wait_until_it_ends(const Scene *scene)
 {
 	int64_t end_usec = g_get_monotonic_time() + PATIENCE_USEC;
@@ -147,7 +140,7 @@ static void test_a_pass_that_is_ended_during_the_search_is_given_up_at_once(Scen
 	g_assert_cmpuint(scene->n_left, ==, 1);
 	/* Nothing is left to end. */
 	g_assert_false(managed_pass_end(scene->pass, END_FOR_STOP));
-	run_for(scene, MOMENT_USEC);
+	run_loop_for(scene->loop, MOMENT_USEC);
 	g_assert_cmpuint(scene->n_not_begun, ==, 0);
 
 	begin(scene, NULL);
