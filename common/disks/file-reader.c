@@ -2,6 +2,7 @@
 #include "common/disks/file-reader.h"
 
 #include "common/disks/cached-ranges.h"
+#include "common/threads/locked.h"
 #include "kernel-ioctl/call/fd.h"
 #include "kernel-ioctl/file/file-users.h"
 #include "kernel-ioctl/file/open-file.h"
@@ -46,15 +47,18 @@ struct FileReader {
 	bool prefers_direct;
 	bool goes_direct; /* as long as it lasts: readahead and direct reads should not take turns */
 	Fd direct_fd;     /* -1: not opened yet */
-	uint64_t charged_start; /* range that was charged when it was fetched */
-	uint64_t charged_end;
 	PageCacheBudget *kept; /* NULL: no window is kept */
 	uint32_t object;
 	PageCacheBudget *wide; /* NULL: WINDOWS is the limit */
-	GArray *windows;       /* Window, oldest first */
-	GArray *kept_starts;   /* uint64_t: windows left in the cache */
-	uint64_t hot_bytes;    /* in all windows so far */
 	uint64_t readahead_bytes;
+
+	/* Guarded by mutex. */
+	pthread_mutex_t mutex;
+	uint64_t charged_start; /* range that was charged when it was fetched */
+	uint64_t charged_end;
+	GArray *windows;     /* Window, oldest first */
+	GArray *kept_starts; /* uint64_t: windows left in the cache */
+	uint64_t hot_bytes;  /* in all windows so far */
 	bool users_are_known;
 	FileUsers users;
 };
@@ -71,12 +75,15 @@ FileReader *file_reader_new_take(int fd, uint64_t size_bytes, Throttle *throttle
 	reader->stop = stop;
 	reader->windows = g_array_new(false, false, sizeof(Window));
 	reader->kept_starts = g_array_new(false, false, sizeof(uint64_t));
+	pthread_mutex_init(&reader->mutex, NULL);
 	posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM);
 	return reader;
 }
 
 bool file_reader_has_other_users(FileReader *reader, bool writers_only)
 {
+	g_auto(Locked) locked G_GNUC_UNUSED = locked_take(&reader->mutex);
+
 	if (!reader->users_are_known)
 		reader->users = file_users_ask(reader->fd, writers_only);
 
@@ -209,10 +216,7 @@ void file_reader_keep(FileReader *reader, PageCacheBudget *kept, uint32_t object
 
 void file_reader_keep_nothing(FileReader *reader)
 {
-	/*
-	 * Do not try all windows of the file: a sparse one has up to 2^39.  The first window may have been
-	 * kept earlier.
-	 */
+	/* Not all windows of the file: a sparse one has up to 2^39.  The first may have been kept earlier. */
 	if (take_kept_window(reader, 0))
 		page_cache_drop(reader->fd, 0, WINDOW_BYTES);
 	for (guint i = 0; i < reader->kept_starts->len; i++) {
@@ -234,6 +238,7 @@ void file_reader_free(FileReader *reader)
 		drop_window(reader, &g_array_index(reader->windows, Window, i));
 	g_array_unref(reader->windows);
 	g_array_unref(reader->kept_starts);
+	pthread_mutex_destroy(&reader->mutex);
 	fd_close(&reader->fd);
 	fd_close(&reader->direct_fd);
 	g_free(reader);
@@ -315,6 +320,7 @@ static void enter_windows(FileReader *reader, uint64_t offset, uint64_t end)
 
 void file_reader_hold(FileReader *reader, uint64_t offset, uint64_t length)
 {
+	g_auto(Locked) locked G_GNUC_UNUSED = locked_take(&reader->mutex);
 	uint64_t end = MIN(offset + length, reader->size_bytes);
 
 	for (uint64_t start = offset - offset % WINDOW_BYTES; start < end; start += WINDOW_BYTES) {
@@ -378,6 +384,7 @@ bool file_reader_choose_direct(FileReader *reader, uint64_t offset, uint64_t len
 
 void file_reader_release(FileReader *reader, uint64_t offset, uint64_t length)
 {
+	g_auto(Locked) locked G_GNUC_UNUSED = locked_take(&reader->mutex);
 	uint64_t end = MIN(offset + length, reader->size_bytes);
 
 	for (uint64_t start = offset - offset % WINDOW_BYTES; start < end; start += WINDOW_BYTES)
@@ -397,22 +404,32 @@ static bool pay(const FileReader *reader, uint64_t offset, uint64_t end)
 			     reader->stop);
 }
 
+/* Enter the windows of the range.  Returns whether it was charged when it was fetched, so that they were entered then. */
+static bool was_charged(FileReader *reader, uint64_t offset, uint64_t end)
+{
+	g_auto(Locked) locked G_GNUC_UNUSED = locked_take(&reader->mutex);
+
+	if (offset >= reader->charged_start && end <= reader->charged_end)
+		return true;
+
+	enter_windows(reader, offset, end);
+	return false;
+}
+
 static bool prepare(FileReader *reader, uint64_t offset, uint64_t length)
 {
 	uint64_t end = MIN(offset + length, reader->size_bytes);
 
 	if (atomic_load(reader->stop))
 		return false;
-	if (offset >= end || (offset >= reader->charged_start && end <= reader->charged_end))
-		return true;
 
-	enter_windows(reader, offset, end);
-	return pay(reader, offset, end);
+	return offset >= end || was_charged(reader, offset, end) || pay(reader, offset, end);
 }
 
 /* True if all windows of the range, which were entered, were kept. */
-static bool is_kept(const FileReader *reader, uint64_t offset, uint64_t length)
+static bool is_kept(FileReader *reader, uint64_t offset, uint64_t length)
 {
+	g_auto(Locked) locked G_GNUC_UNUSED = locked_take(&reader->mutex);
 	uint64_t end = MIN(offset + length, reader->size_bytes);
 
 	for (uint64_t start = offset - offset % WINDOW_BYTES; start < end; start += WINDOW_BYTES) {
@@ -433,10 +450,29 @@ bool file_reader_is_cached(const FileReader *reader, uint64_t offset, uint64_t l
 	       page_cache_resident_bytes(reader->fd, offset, end - offset) >= end - offset;
 }
 
+/* Data that was fetched before may be gone by now, except what was fetched just before @offset. */
+static void forget_charge(FileReader *reader, uint64_t offset)
+{
+	g_auto(Locked) locked G_GNUC_UNUSED = locked_take(&reader->mutex);
+
+	if (offset != reader->charged_end)
+		reader->charged_start = reader->charged_end = 0;
+}
+
+/* The range counts as charged, and with it the piece before it if that was fetched just before. */
+static void note_charge(FileReader *reader, uint64_t offset, uint64_t end)
+{
+	g_auto(Locked) locked G_GNUC_UNUSED = locked_take(&reader->mutex);
+	uint64_t before = offset - MIN(offset, FILE_READER_PIECE_BYTES);
+
+	reader->charged_start =
+		offset == reader->charged_end ? MAX(reader->charged_start, before) : offset;
+	reader->charged_end = end;
+}
+
 ReadOutcome file_reader_fetch(FileReader *reader, uint64_t offset, uint64_t length)
 {
-	/* Data that was fetched before may be gone by now. */
-	reader->charged_start = reader->charged_end = 0;
+	forget_charge(reader, offset);
 
 	/* Fetch piece by piece: a second's budget must not be requested at once. */
 	for (uint64_t done = 0, piece; done < length; done += piece) {
@@ -449,8 +485,7 @@ ReadOutcome file_reader_fetch(FileReader *reader, uint64_t offset, uint64_t leng
 			page_cache_fetch(reader->fd, offset + done, piece);
 	}
 
-	reader->charged_start = offset;
-	reader->charged_end = MIN(offset + length, reader->size_bytes);
+	note_charge(reader, offset, MIN(offset + length, reader->size_bytes));
 	return READ_DONE;
 }
 

@@ -19,7 +19,8 @@
  * The owner may hold ranges, which other threads then read.  It may have them read directly, past the page cache:
  * this takes a tenth of the processor time, and displaces no pages.
  *
- * Thread: its owner; functions that say so: any.
+ * Thread: its owner; functions that say so: any.  Several owners may hold, fetch and read ranges of one reader at a time,
+ * and ask whether it has other users.  None drops data that another one holds.
  */
 #define FILE_READER_PIECE_BYTES  (UINT64_C(1) << 20)
 #define FILE_READER_WINDOW_BYTES (UINT64_C(16) << 20)

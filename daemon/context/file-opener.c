@@ -195,11 +195,16 @@ int file_opener_directory(FileOpener *opener, uint64_t subvolume, uint64_t inode
 	return parent;
 }
 
+bool file_opener_needs_names(const FileOpener *opener, uint64_t generation)
+{
+	return generation == 0 || !opener->filesystem->opens_by_id;
+}
+
 OpenOutcome file_opener_open(FileOpener *opener, const NamedFile *file, int *ret_fd, int *ret_errno)
 {
 	int directory;
 
-	if (file->id.generation && opener->filesystem->opens_by_id)
+	if (!file_opener_needs_names(opener, file->id.generation))
 		return open_file_by_id(opener->filesystem->fd, opener->filesystem->identity.kind,
 				       &file->id, ret_fd, ret_errno);
 

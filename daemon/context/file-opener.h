@@ -27,6 +27,9 @@ typedef struct {
 FileOpener *file_opener_new(const Filesystem *filesystem, HashStore *store);
 void file_opener_free(FileOpener *opener);
 
+/* Whether it opens the file by names, which it asks the store for.  If not, file_opener_open() may be called by any thread. */
+bool file_opener_needs_names(const FileOpener *opener, uint64_t generation);
+
 /*
  * If names were used, the opened file may be another one: the caller compares inode and stamp.  *ret_errno as for
  * open_file_at().

@@ -90,7 +90,8 @@ typedef struct {
 
 /*
  * While several threads deduplicate files, only the one whose turn it is may use the Pass and what belongs to it.
- * It gives its turn to another one while it reads, compares, or waits for the kernel, with files of its own only.
+ * It gives its turn to another one while it opens a file, reads, compares, or waits for the kernel.  Meanwhile it uses its
+ * target, which no other thread has, and sources, which nobody changes.
  */
 static inline void pass_give_turn(const Pass *pass)
 {

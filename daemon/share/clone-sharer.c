@@ -162,7 +162,7 @@ static bool open_both(CloneSharer *sharer, uint32_t target_id, uint32_t source_i
 		return false;
 
 	run_sharer_begin_take(sharer->runs, target);
-	if (!target->reader || filter_is_young(sharer->pass->filter, target->stamp.mtime_nsec))
+	if (!target->is_usable || filter_is_young(sharer->pass->filter, target->stamp.mtime_nsec))
 		return true;
 	if (source_id == target_id)
 		*ret_source = target;
@@ -173,8 +173,8 @@ static bool open_both(CloneSharer *sharer, uint32_t target_id, uint32_t source_i
 		*ret_source = sharer->source;
 
 	*ret_may = source_id == RUN_HOLE ||
-		   ((*ret_source)->reader && (settings->across_owners == ACROSS_OWNERS ||
-					      (*ret_source)->owner == target->owner));
+		   ((*ret_source)->is_usable && (settings->across_owners == ACROSS_OWNERS ||
+						 (*ret_source)->owner == target->owner));
 	return true;
 }
 
@@ -227,7 +227,7 @@ static bool redirect(CloneSharer *sharer, const CloneChoice *choice, const Clone
 		};
 		const OpenObject *target = run_sharer_target(sharer->runs);
 
-		if (!target->reader || (source && !source->reader))
+		if (!target->is_usable || (source && !source->is_usable))
 			break;
 		if (!share_clone(sharer->runs, &clone, source, error))
 			return false;

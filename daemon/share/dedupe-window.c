@@ -7,6 +7,9 @@
 
 #include <string.h>
 
+/* So much is read and compared at a time: both sides stay in the cache of a processor. */
+#define STEP_BYTES (UINT64_C(128) << 10)
+
 #define PLACE_HOLE     UINT64_MAX
 #define PLACE_UNUSABLE (UINT64_MAX - 1)
 
@@ -22,8 +25,8 @@ DedupeWindow *dedupe_window_new(uint32_t block_bytes)
 	window->target_shared = g_new(bool, window->n_max);
 	window->source_shared = g_new(bool, window->n_max);
 	window->target_costs = g_new(uint32_t, window->n_max);
-	window->target_buffer = g_malloc(FILE_READER_PIECE_BYTES);
-	window->source_buffer = g_malloc(FILE_READER_PIECE_BYTES);
+	window->target_buffer = g_malloc(STEP_BYTES);
+	window->source_buffer = g_malloc(STEP_BYTES);
 	window->extents = extent_map_new();
 	return window;
 }
@@ -251,8 +254,8 @@ static ReadOutcome read_side(DedupeWindow *window, OpenObject *object, uint64_t 
 	return file_reader_read(object->reader, start, end - start, buffer);
 }
 
-/* Compare blocks [@i, @end), at most a piece, that were read. */
-static void compare_piece(DedupeWindow *window, size_t i, size_t end)
+/* Compare blocks [@i, @end), at most a step, that were read. */
+static void compare_step(DedupeWindow *window, size_t i, size_t end)
 {
 	const uint8_t *target = window->target_buffer;
 	const uint8_t *source = window->source_buffer;
@@ -302,30 +305,58 @@ void dedupe_window_fetch(DedupeWindow *window, size_t first, size_t end)
 				  (block - window->diagonal) * window->block_bytes, length);
 }
 
+/*
+ * Start reading candidates from *fetched on, in pieces, until all before @end were fetched: so the disk reads the next
+ * piece while this one is compared.
+ */
+static void fetch_until(DedupeWindow *window, size_t end, size_t *fetched)
+{
+	size_t piece_blocks = FILE_READER_PIECE_BYTES / window->block_bytes;
+	size_t first, next;
+
+	for (; *fetched < end; *fetched = next) {
+		if (!dedupe_window_next(window, BLOCK_CANDIDATE, *fetched, &first, &next))
+			first = window->n;
+		next = first < end ? MIN(next, first + piece_blocks) : first;
+		if (first < next)
+			dedupe_window_fetch(window, first, next);
+	}
+}
+
+/* Read both sides of the blocks [@first, @end), at most a step. */
+static ReadOutcome read_both(DedupeWindow *window, size_t first, size_t end,
+			     OpenObject **ret_unreadable)
+{
+	uint64_t block = window->first + first;
+	ReadOutcome outcome;
+
+	*ret_unreadable = window->target;
+	outcome = read_side(window, window->target, block, end - first, window->target_buffer);
+	if (outcome != READ_DONE || !window->source)
+		return outcome;
+
+	*ret_unreadable = window->source;
+	return read_side(window, window->source, block - window->diagonal, end - first,
+			 window->source_buffer);
+}
+
 ReadOutcome dedupe_window_compare(DedupeWindow *window, OpenObject **ret_unreadable)
 {
 	size_t piece_blocks = FILE_READER_PIECE_BYTES / window->block_bytes;
-	size_t first, end;
+	size_t step_blocks = STEP_BYTES / window->block_bytes;
+	size_t fetched = 0, first, end;
 
 	for (size_t from = 0; dedupe_window_next(window, BLOCK_CANDIDATE, from, &first, &end);
 	     from = end) {
-		uint64_t target_block = window->first + first;
 		ReadOutcome outcome;
 
-		end = MIN(end, first + piece_blocks);
-		dedupe_window_fetch(window, first, end);
-		*ret_unreadable = window->target;
-		outcome = read_side(window, window->target, target_block, end - first,
-				    window->target_buffer);
-		if (outcome == READ_DONE && window->source) {
-			*ret_unreadable = window->source;
-			outcome = read_side(window, window->source, target_block - window->diagonal,
-					    end - first, window->source_buffer);
-		}
+		end = MIN(end, first + step_blocks);
+		fetch_until(window, MIN(end + piece_blocks, window->n), &fetched);
+		outcome = read_both(window, first, end, ret_unreadable);
 		if (outcome != READ_DONE)
 			return outcome;
 
-		compare_piece(window, first, end);
+		compare_step(window, first, end);
 	}
 
 	settle_zeros(window);

@@ -37,24 +37,28 @@ static bool is_as_stored(const Object *stored, const FileStat *stat)
 }
 
 /* Open the file of @stored, which has the @name, for *ret; the outcome says why not. */
-static OpenOutcome open_stored(FileOpener *opener, const Object *stored, const char *name,
-			       Fd *ret_fd, OpenObject *ret)
+static OpenOutcome open_stored(const Pass *pass, FileOpener *opener, const Object *stored,
+			       const char *name, OpenObject *ret)
 {
 	NamedFile file = { { stored->subvolume, stored->inode, stored->generation },
 			   stored->parent,
 			   name };
+	g_auto(Fd) fd = -1;
 	OpenOutcome outcome;
 	FileStat stat;
 	int failed;
 
-	outcome = file_opener_open(opener, &file, ret_fd, &failed);
+	outcome = file_opener_open(opener, &file, &fd, &failed);
 	if (outcome != OPEN_OPENED)
 		return outcome;
-	if (file_stat_at(*ret_fd, "", &stat) != 0 || !is_as_stored(stored, &stat))
+	if (file_stat_at(fd, "", &stat) != 0 || !is_as_stored(stored, &stat))
 		return OPEN_GONE;
 
 	ret->stamp = known_file_present_stamp(&stat);
 	ret->owner = stat.uid;
+	ret->reader =
+		file_reader_new_take(fd_steal(&fd), ret->size_bytes, pass->throttle, pass->stop);
+	file_reader_keep(ret->reader, pass->kept, ret->id);
 	return OPEN_OPENED;
 }
 
@@ -64,22 +68,19 @@ static GiveUp how_of(OpenOutcome outcome)
 								: GIVE_UP_AND_FORGET;
 }
 
-bool open_object(Pass *pass, FileOpener *opener, uint32_t id, OpenObject **ret, GError **error)
+/* Fill in @object, which has its id. */
+static bool open_in_place(Pass *pass, FileOpener *opener, OpenObject *object, GError **error)
 {
-	g_autoptr(OpenObject) object = g_new0(OpenObject, 1);
 	g_autofree char *name = NULL;
 	const Object *found;
 	OpenOutcome outcome;
-	g_auto(Fd) fd = -1;
 	Object stored;
+	bool needs_names;
 
-	object->id = id;
-	if (!hash_store_find(pass->store, id, &found, error))
+	if (!hash_store_find(pass->store, object->id, &found, error))
 		return false;
-	if (!found) {
-		*ret = g_steal_pointer(&object);
+	if (!found)
 		return true;
-	}
 
 	/* The row is valid until the store is asked again. */
 	stored = *found;
@@ -91,15 +92,26 @@ bool open_object(Pass *pass, FileOpener *opener, uint32_t id, OpenObject **ret, 
 	object->size_bytes = stored.size_bytes;
 	object->blocks = (stored.size_bytes + pass->block_bytes - 1) / pass->block_bytes;
 
-	outcome = open_stored(opener, &stored, name, &fd, object);
-	if (outcome == OPEN_OPENED) {
-		object->reader = file_reader_new_take(fd_steal(&fd), object->size_bytes,
-						      pass->throttle, pass->stop);
-		file_reader_keep(object->reader, pass->kept, id);
-	} else if (!open_object_give_up(pass, opener, object, file_opener_skip_reason(outcome),
-					UINT64_MAX, how_of(outcome), error)) {
+	needs_names = file_opener_needs_names(opener, stored.generation);
+	if (!needs_names)
+		pass_give_turn(pass);
+	outcome = open_stored(pass, opener, &stored, name, object);
+	if (!needs_names)
+		pass_take_turn(pass);
+
+	object->is_usable = outcome == OPEN_OPENED;
+	return object->is_usable ||
+	       open_object_give_up(pass, opener, object, file_opener_skip_reason(outcome),
+				   UINT64_MAX, how_of(outcome), error);
+}
+
+bool open_object(Pass *pass, FileOpener *opener, uint32_t id, OpenObject **ret, GError **error)
+{
+	g_autoptr(OpenObject) object = g_new0(OpenObject, 1);
+
+	object->id = id;
+	if (!open_in_place(pass, opener, object, error))
 		return false;
-	}
 
 	*ret = g_steal_pointer(&object);
 	return true;
@@ -120,7 +132,7 @@ static bool forget(Pass *pass, const OpenObject *object, GError **error)
 bool open_object_give_up(Pass *pass, FileOpener *opener, OpenObject *object, SkipReason reason,
 			 uint64_t bytes, GiveUp how, GError **error)
 {
-	g_clear_pointer(&object->reader, file_reader_free);
+	object->is_usable = false;
 	if (!object_skips_add(pass, opener, object->id, reason, bytes, error))
 		return false;
 
@@ -165,8 +177,9 @@ bool open_object_has_most_extents(const OpenObject *object)
 struct OpenSources {
 	Pass *pass;
 	FileOpener *opener;
-	GQueue idle;   /* OpenObject, last used first */
-	GQueue in_use; /* OpenObject */
+	GQueue idle;          /* OpenObject, last used first */
+	GQueue in_use;        /* OpenObject */
+	pthread_cond_t moved; /* signalled when one was opened or closed */
 };
 
 OpenSources *open_sources_new(Pass *pass, FileOpener *opener)
@@ -177,6 +190,7 @@ OpenSources *open_sources_new(Pass *pass, FileOpener *opener)
 	sources->opener = opener;
 	g_queue_init(&sources->idle);
 	g_queue_init(&sources->in_use);
+	pthread_cond_init(&sources->moved, NULL);
 	return sources;
 }
 
@@ -187,6 +201,7 @@ void open_sources_free(OpenSources *sources)
 
 	g_queue_clear_full(&sources->idle, (GDestroyNotify)open_object_free);
 	g_queue_clear_full(&sources->in_use, (GDestroyNotify)open_object_free);
+	pthread_cond_destroy(&sources->moved);
 	g_free(sources);
 }
 
@@ -199,33 +214,85 @@ static GList *find(const GQueue *queue, uint32_t id)
 	return NULL;
 }
 
-bool open_sources_is_in_use(const OpenSources *sources, uint32_t id)
+/* The source among those in use, once no other thread opens or closes it; NULL: it is not there. */
+static OpenObject *find_in_use(OpenSources *sources, uint32_t id)
 {
-	return find(&sources->in_use, id);
+	GList *link;
+
+	while ((link = find(&sources->in_use, id))) {
+		OpenObject *source = link->data;
+
+		if (source->n_users > 0)
+			return source;
+		pthread_cond_wait(&sources->moved, sources->pass->turn);
+	}
+
+	return NULL;
+}
+
+/* The source among those that are idle; NULL: it is not there. */
+static OpenObject *take_idle(OpenSources *sources, uint32_t id)
+{
+	GList *link = find(&sources->idle, id);
+	OpenObject *source = link ? link->data : NULL;
+
+	if (link)
+		g_queue_delete_link(&sources->idle, link);
+	return source;
+}
+
+/* Open the source; others wait for it meanwhile. */
+static bool open_source(OpenSources *sources, uint32_t id, OpenObject **ret, GError **error)
+{
+	g_autoptr(OpenObject) source = g_new0(OpenObject, 1);
+	bool done;
+
+	source->id = id;
+	g_queue_push_head(&sources->in_use, source);
+	done = open_in_place(sources->pass, sources->opener, source, error);
+	g_queue_remove(&sources->in_use, source);
+	pthread_cond_broadcast(&sources->moved);
+	*ret = done ? g_steal_pointer(&source) : NULL;
+	return done;
 }
 
 bool open_sources_take(OpenSources *sources, uint32_t id, OpenObject **ret, GError **error)
 {
-	GList *link = find(&sources->idle, id);
+	OpenObject *source = find_in_use(sources, id);
 
-	if (link) {
-		*ret = link->data;
-		g_queue_delete_link(&sources->idle, link);
-	} else if (!open_object(sources->pass, sources->opener, id, ret, error)) {
-		return false;
+	if (!source) {
+		source = take_idle(sources, id);
+		if (!source && !open_source(sources, id, &source, error))
+			return false;
+		g_queue_push_head(&sources->in_use, source);
 	}
 
-	g_queue_push_head(&sources->in_use, *ret);
+	source->n_users++;
+	*ret = source;
 	return true;
 }
 
-void open_sources_give_back(OpenSources *sources, const OpenObject *source)
+/* Close the source that was used least recently; others wait for it meanwhile. */
+static void close_last(OpenSources *sources)
 {
-	if (!source)
+	OpenObject *last = g_queue_pop_tail(&sources->idle);
+
+	g_queue_push_head(&sources->in_use, last);
+	pass_give_turn(sources->pass);
+	g_clear_pointer(&last->reader, file_reader_free);
+	pass_take_turn(sources->pass);
+	g_queue_remove(&sources->in_use, last);
+	pthread_cond_broadcast(&sources->moved);
+	open_object_free(last);
+}
+
+void open_sources_give_back(OpenSources *sources, OpenObject *source)
+{
+	if (!source || --source->n_users > 0)
 		return;
 
 	g_queue_remove(&sources->in_use, source);
-	if (g_queue_get_length(&sources->idle) >= IDLE_SOURCES)
-		open_object_free(g_queue_pop_tail(&sources->idle));
-	g_queue_push_head(&sources->idle, (OpenObject *)source);
+	g_queue_push_head(&sources->idle, source);
+	if (g_queue_get_length(&sources->idle) > IDLE_SOURCES)
+		close_last(sources);
 }

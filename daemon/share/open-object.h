@@ -20,10 +20,12 @@ typedef struct {
 	uint64_t parent; /* inode of a directory that it was in, in the same subvolume */
 	uint64_t size_bytes;
 	uint64_t blocks;
-	FileReader *reader; /* NULL: it cannot be used */
+	bool is_usable;     /* else it was not opened, or was given up */
+	FileReader *reader; /* NULL: it was not opened */
 	Stamp stamp;        /* when it was opened */
 	uint32_t owner;     /* uid; then, too */
 	bool keeps_zeros;   /* OBJECT_KEEP_ZEROS */
+	unsigned n_users;   /* of a source: threads that took it; 0: it is being opened or closed */
 } OpenObject;
 
 /* How long the pass gives up an object. */
@@ -33,13 +35,13 @@ typedef enum {
 	GIVE_UP_AND_FORGET, /* the store's record is wrong: the next pass reads it again */
 } GiveUp;
 
-/* Open the object @id.  An object that cannot be used is counted as skipped. */
+/* Open the object @id, without the turn if it is opened by handle.  One that cannot be used is counted as skipped. */
 bool open_object(Pass *pass, FileOpener *opener, uint32_t id, OpenObject **ret, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
 
 void open_object_free(OpenObject *object);
 
-/* Stop using the object for the rest of the pass: count @bytes for @reason and close it. */
+/* Stop using the object for the rest of the pass, and count @bytes for @reason. */
 bool open_object_give_up(Pass *pass, FileOpener *opener, OpenObject *object, SkipReason reason,
 			 uint64_t bytes, GiveUp how, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
@@ -61,7 +63,8 @@ uint64_t open_object_end_bytes(const OpenObject *object, uint64_t end_block, uin
 /*
  * OpenSources - sources of runs, of which the latest stay open.
  *
- * One thread uses a source at a time: a file that were opened twice would seem to be in use by another process.
+ * Several threads may use a source at a time.  It is opened once: a file that were opened twice would seem to be in use by
+ * another process.
  *
  * Thread: as Pass.
  */
@@ -71,14 +74,12 @@ typedef struct OpenSources OpenSources;
 OpenSources *open_sources_new(Pass *pass, FileOpener *opener);
 void open_sources_free(OpenSources *sources);
 
-bool open_sources_is_in_use(const OpenSources *sources, uint32_t id);
-
-/* Find the source @id, which is not in use, or open it.  It is in use until open_sources_give_back(). */
+/* Find the source @id, or open it.  Each who takes it gives it back. */
 bool open_sources_take(OpenSources *sources, uint32_t id, OpenObject **ret, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
 
 /* NULL: nothing. */
-void open_sources_give_back(OpenSources *sources, const OpenObject *source);
+void open_sources_give_back(OpenSources *sources, OpenObject *source);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(OpenObject, open_object_free)
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(OpenSources, open_sources_free)

@@ -7,7 +7,7 @@ bool rest_of_zeros_finish(RestOfZeros *rest, RunSharer *runs, GError **error)
 	Run run = rest->behind_hole;
 
 	rest->behind_hole.blocks = 0;
-	if (run.blocks == 0 || !target || run_target(&run) != target->id || !target->reader ||
+	if (run.blocks == 0 || !target || run_target(&run) != target->id || !target->is_usable ||
 	    run.target_block >= target->blocks)
 		return true;
 
@@ -30,5 +30,5 @@ bool rest_of_zeros_share_run(RestOfZeros *rest, RunSharer *runs, const Run *run,
 	}
 
 	/* Of a hole, nothing is read. */
-	return !run_sharer_target(runs)->reader || share_run(runs, run, NULL, error);
+	return !run_sharer_target(runs)->is_usable || share_run(runs, run, NULL, error);
 }

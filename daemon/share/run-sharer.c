@@ -35,7 +35,7 @@ struct RunSharer {
 	OpenObject *target;     /* NULL until the first one is begun */
 	uint64_t blocked_bytes; /* of the target, that have a source in a full group */
 	uint64_t costly_bytes;  /* of the run, that cost more than the pass may compare */
-	CloneTarget clone;      /* only these blocks are shared; blocks is 0: the whole run */
+	CloneTarget clone;      /* only these, which CloneSharer counts; no blocks: the whole run */
 	bool is_refused;        /* the kernel refused to share the run */
 };
 
@@ -95,7 +95,7 @@ void run_sharer_begin_take(RunSharer *sharer, OpenObject *target)
 	sharer->blocked_bytes = 0;
 	block_set_clear(sharer->settled);
 
-	if (!target->reader || sharer->pass->filesystem->identity.kind != FS_KIND_BTRFS)
+	if (!target->is_usable || sharer->pass->filesystem->identity.kind != FS_KIND_BTRFS)
 		return;
 	if (sharer->freed && !sharer->pass->settings->dry_run)
 		freed_extents_begin(sharer->freed, target);
@@ -170,8 +170,8 @@ static bool handle_refusal(RunSharer *sharer, const DedupeTarget *asked, uint64_
 
 static bool may_go_on(const RunSharer *sharer, const OpenObject *source)
 {
-	return pass_checkpoint(sharer->pass) && !sharer->is_refused && sharer->target->reader &&
-	       (!source || source->reader);
+	return pass_checkpoint(sharer->pass) && !sharer->is_refused && sharer->target->is_usable &&
+	       (!source || source->is_usable);
 }
 
 /* Ask the kernel to share [@first, @end) of the window, in pieces that do not overlap their source. */
@@ -248,12 +248,6 @@ static bool settle_shared(RunSharer *sharer, size_t first, size_t end, GError **
 				left_blocks * window->block_bytes, error);
 }
 
-/* Whether CloneSharer has the blocks shared; it counts what they free. */
-static bool has_clone(const RunSharer *sharer)
-{
-	return sharer->clone.blocks > 0;
-}
-
 /* In a dry run: count the equal blocks, and settle them. */
 static void estimate_equal(RunSharer *sharer)
 {
@@ -264,7 +258,7 @@ static void estimate_equal(RunSharer *sharer)
 	     from = end) {
 		if (!dedupe_window_is_long_enough(window, first, end, sharer->min_blocks))
 			continue;
-		if (!has_clone(sharer))
+		if (sharer->clone.blocks == 0)
 			window_account_add_expected(sharer->pass, window, first, end);
 		settle(sharer, first, end);
 	}
@@ -283,7 +277,7 @@ static bool share_equal(RunSharer *sharer, GError **error)
 			continue;
 		if (!dedupe_equal(sharer, first, end, error))
 			return false;
-		if (!sharer->target->reader)
+		if (!sharer->target->is_usable)
 			return true;
 		if (sharer->is_refused)
 			break;
@@ -350,16 +344,50 @@ static bool give_up_changed(RunSharer *sharer, OpenObject *source, GError **erro
 	return give_up_unreadable(sharer, source, READ_SHORT, error);
 }
 
+/* Compare the candidates of the window, and share what is equal. */
+static bool share_candidates(RunSharer *sharer, RunEnds *ret_ends, GError **error)
+{
+	DedupeWindow *window = sharer->window;
+	OpenObject *source = window->source;
+	OpenObject *unreadable = NULL;
+	ReadOutcome outcome;
+
+	pass_give_turn(sharer->pass);
+	outcome = dedupe_window_compare(window, &unreadable);
+	pass_take_turn(sharer->pass);
+	window_account_charge(sharer->pass, window, sharer->clone.is_source_read);
+	if (outcome == READ_STOPPED)
+		return true;
+	if (outcome != READ_DONE)
+		return give_up_unreadable(sharer, unreadable, outcome, error);
+
+	ret_ends->first_equal = is_equal_state(window->states[0]);
+	ret_ends->last_equal = is_equal_state(window->states[window->n - 1]);
+	/* CloneSharer shares zeros that have several references. */
+	if (sharer->pass->xfs.clones && sharer->clone.blocks == 0 && !source &&
+	    !clone_pairs_add_window(sharer->pass->xfs.clones, window, BLOCK_EQUAL, error))
+		return false;
+	if (!source && !range_source_lay_zeros(sharer->source, window, sharer->settled, error))
+		return false;
+	if (sharer->pass->settings->dry_run) {
+		estimate_equal(sharer);
+		return true;
+	}
+
+	if (!give_up_changed(sharer, source, error))
+		return false;
+	return !may_go_on(sharer, source) || share_equal(sharer, error);
+}
+
 /* Compare and share blocks [@first, @first + @n) of the target, at most one window. */
 static bool share_window(RunSharer *sharer, OpenObject *source, uint64_t diagonal, uint64_t first,
 			 size_t n, RunEnds *ret_ends, GError **error)
 {
 	DedupeWindow *window = sharer->window;
+	uint64_t source_offset = (first - diagonal) * window->block_bytes;
 	g_autoptr(GError) unmapped = NULL;
-	OpenObject *unreadable = NULL;
-	ReadOutcome outcome;
+	bool mapped, done;
 	size_t from, end;
-	bool mapped;
 
 	*ret_ends = (RunEnds){ 0 };
 	pass_give_turn(sharer->pass);
@@ -373,7 +401,8 @@ static bool share_window(RunSharer *sharer, OpenObject *source, uint64_t diagona
 		window_account_recall_others(sharer->had_others, window);
 	window_account_note_clones(sharer->pass, window);
 	window_account_add_same_place(sharer->pass, window, sharer->settled);
-	if (!window_account_limit(sharer->pass, window, has_clone(sharer) ? &sharer->clone : NULL,
+	if (!window_account_limit(sharer->pass, window,
+				  sharer->clone.blocks > 0 ? &sharer->clone : NULL,
 				  &sharer->costly_bytes, error))
 		return false;
 	leave_full_groups(sharer);
@@ -382,32 +411,14 @@ static bool share_window(RunSharer *sharer, OpenObject *source, uint64_t diagona
 	    open_object_has_most_extents(sharer->target))
 		return open_object_give_up(sharer->pass, sharer->opener, sharer->target,
 					   SKIP_PIECES, UINT64_MAX, GIVE_UP_FOR_GOOD, error);
+	if (!source)
+		return share_candidates(sharer, ret_ends, error);
 
-	pass_give_turn(sharer->pass);
-	outcome = dedupe_window_compare(window, &unreadable);
-	pass_take_turn(sharer->pass);
-	window_account_charge(sharer->pass, window, sharer->clone.is_source_read);
-	if (outcome == READ_STOPPED)
-		return true;
-	if (outcome != READ_DONE)
-		return give_up_unreadable(sharer, unreadable, outcome, error);
-
-	ret_ends->first_equal = is_equal_state(window->states[0]);
-	ret_ends->last_equal = is_equal_state(window->states[n - 1]);
-	/* CloneSharer shares zeros that have several references. */
-	if (sharer->pass->xfs.clones && !has_clone(sharer) && !source &&
-	    !clone_pairs_add_window(sharer->pass->xfs.clones, window, BLOCK_EQUAL, error))
-		return false;
-	if (!source && !range_source_lay_zeros(sharer->source, window, sharer->settled, error))
-		return false;
-	if (sharer->pass->settings->dry_run) {
-		estimate_equal(sharer);
-		return true;
-	}
-
-	if (!give_up_changed(sharer, source, error))
-		return false;
-	return !may_go_on(sharer, source) || share_equal(sharer, error);
+	/* Another thread may use the source, too. */
+	file_reader_hold(source->reader, source_offset, n * window->block_bytes);
+	done = share_candidates(sharer, ret_ends, error);
+	file_reader_release(source->reader, source_offset, n * window->block_bytes);
+	return done;
 }
 
 /* Share [@first, @end) of the target, in windows; none of it is settled. */
@@ -439,12 +450,6 @@ static bool share_range(RunSharer *sharer, OpenObject *source, uint64_t diagonal
 	}
 
 	return true;
-}
-
-/* How far to look beyond the known ends of a run; less once much was compared in vain. */
-static uint64_t look_beyond(const RunSharer *sharer, uint64_t blocks)
-{
-	return compare_account_is_low(&sharer->pass->account) ? 1 : blocks;
 }
 
 /* The limits of a run on this diagonal. */
@@ -509,7 +514,8 @@ static bool extend_settled(RunSharer *sharer, OpenObject *source, uint64_t diago
 static bool share_whole_run(RunSharer *sharer, const Run *run, OpenObject *source, GError **error)
 {
 	uint64_t diagonal = source ? run->target_block - run->source_block : 0;
-	uint64_t beyond = look_beyond(sharer, EXTEND_BLOCKS);
+	/* Less once much was compared in vain. */
+	uint64_t beyond = compare_account_is_low(&sharer->pass->account) ? 1 : EXTEND_BLOCKS;
 	uint64_t margin = source ? beyond : 0;
 	uint64_t core_end = run->target_block + run->blocks;
 	uint64_t low, high, first, end, from;

@@ -48,7 +48,7 @@ typedef struct {
 	uint32_t awaited;     /* source that it waits for; 0: none */
 	GThread *thread;      /* NULL: the worker itself */
 	uint64_t disk_bytes;  /* written at its end, read when it was joined */
-	/* Signalled when the job gets runs or is complete, when its source is free, or at the end. */
+	/* Signalled when the job gets runs or is complete, when its source is final, or at the end. */
 	pthread_cond_t may_go_on;
 } TargetSharer;
 
@@ -106,24 +106,12 @@ static bool is_waiting(const Sharer *sharer, uint32_t id)
 	return false;
 }
 
-/* Whether the object is used now.  A target is final when it is done. */
-static bool is_in_use(const Sharer *sharer, uint32_t id, uint64_t before)
-{
-	return open_sources_is_in_use(sharer->sources, id) || is_begun(sharer, id, before);
-}
-
 /* Wake all that wait for this source: for some, but not for others, an earlier target may still change it. */
 static void wake_for_source(Sharer *sharer, uint32_t id)
 {
 	for (unsigned i = 0; i < sharer->n_threads; i++)
 		if (sharer->threads[i].awaited == id)
 			pthread_cond_signal(&sharer->threads[i].may_go_on);
-}
-
-static void give_back(Sharer *sharer, OpenObject *source)
-{
-	wake_for_source(sharer, source->id);
-	open_sources_give_back(sharer->sources, source);
 }
 
 /* Start reading what @run compares.  The worker alone knows the target, and the source is taken. */
@@ -151,23 +139,22 @@ static bool fetch_ahead(Sharer *sharer, const Run *run, GError **error)
 	OpenObject *source = NULL;
 
 	/* If a target were opened as a source, too, another process would seem to have it open. */
-	if (!target->reader || run->blocks > AHEAD_BLOCKS || is_waiting(sharer, run->source) ||
-	    is_in_use(sharer, run->source, UINT64_MAX))
+	if (!target->is_usable || run->blocks > AHEAD_BLOCKS || is_waiting(sharer, run->source) ||
+	    is_begun(sharer, run->source, UINT64_MAX))
 		return true;
 	if (run->source != RUN_HOLE &&
 	    !open_sources_take(sharer->sources, run->source, &source, error))
 		return false;
-	if (!source || source->reader)
+	if (!source || source->is_usable)
 		fetch_run(sharer, target, source, run);
-	if (source)
-		give_back(sharer, source);
+	open_sources_give_back(sharer->sources, source);
 	return true;
 }
 
 /* Skip a target for now if it was written to a moment ago. */
 static bool leave_if_young(Sharer *sharer, OpenObject *target, GError **error)
 {
-	if (!target->reader || !filter_is_young(sharer->pass->filter, target->stamp.mtime_nsec))
+	if (!target->is_usable || !filter_is_young(sharer->pass->filter, target->stamp.mtime_nsec))
 		return true;
 
 	return open_object_give_up(sharer->pass, sharer->opener, target, SKIP_YOUNG, UINT64_MAX,
@@ -275,7 +262,7 @@ static bool share_with(TargetSharer *self, const Run *run, OpenObject *target, O
 	Sharer *sharer = self->sharer;
 	bool allowed;
 
-	if (source && !source->reader) {
+	if (source && !source->is_usable) {
 		/* The next pass finds the target another source. */
 		postponed_add(sharer->pass->postponed, sharer->pass->store, target->id);
 		return true;
@@ -294,7 +281,7 @@ static bool share_next(TargetSharer *self, const Run *run, GError **error)
 	OpenObject *source = NULL;
 	bool done;
 
-	if (!target->reader)
+	if (!target->is_usable)
 		return true;
 	if (run->source == target->id)
 		return share_with(self, run, target, target, error);
@@ -303,13 +290,13 @@ static bool share_next(TargetSharer *self, const Run *run, GError **error)
 					       sharer->pass->block_bytes, error);
 
 	self->awaited = run->source;
-	while (is_in_use(sharer, run->source, self->job->number))
+	while (is_begun(sharer, run->source, self->job->number))
 		pthread_cond_wait(&self->may_go_on, sharer->pass->turn);
 	self->awaited = 0;
 	if (!open_sources_take(sharer->sources, run->source, &source, error))
 		return false;
 	done = share_with(self, run, target, source, error);
-	give_back(sharer, source);
+	open_sources_give_back(sharer->sources, source);
 	return done;
 }
 

@@ -62,7 +62,7 @@ static bool open_file(ZeroRun *zeros, uint32_t id, GError **error)
 	forget(zeros);
 	if (!open_object(zeros->pass, zeros->opener, id, &zeros->file, error))
 		return false;
-	if (!zeros->file->reader)
+	if (!zeros->file->is_usable)
 		forget(zeros);
 	return true;
 }

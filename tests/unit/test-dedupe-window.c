@@ -3,7 +3,30 @@
 
 #include "tests/unit/window-fixture.h"
 
+#include <fcntl.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* Up to where each file was fetched, by its descriptor; and how far less than a piece ahead of a read that was, at most. */
+static uint64_t fetched_ends[1024];
+static uint64_t most_unfetched;
+
+int posix_fadvise(int fd, off_t offset, off_t length, int advice)
+{
+	if (advice == POSIX_FADV_WILLNEED)
+		fetched_ends[fd] = (uint64_t)(offset + length);
+	return 0;
+}
+
+ssize_t pread(int fd, void *buffer, size_t length, off_t offset)
+{
+	uint64_t end = MIN((uint64_t)offset + length + FILE_READER_PIECE_BYTES,
+			   (uint64_t)lseek(fd, 0, SEEK_END));
+
+	most_unfetched = MAX(most_unfetched, end - MIN(end, fetched_ends[fd]));
+	return syscall(SYS_pread64, fd, buffer, length, offset);
+}
 
 static void compare(WindowFixture *fixture)
 {
@@ -153,6 +176,55 @@ static void test_contents_are_compared(WindowFixture *fixture, const void *data)
 	}
 }
 
+/* Blocks around the begin and the end of steps and pieces. */
+static const size_t edges[] = { 0, 1, 31, 32, 33, 63, 255, 256, 257, 511, 512, 600, 699 };
+
+#define LONG_BLOCKS 700
+
+static void test_a_long_range_is_read_in_steps_and_fetched_ahead(WindowFixture *fixture,
+								 const void *data)
+{
+	g_autofree char *target_places = g_strnfill(LONG_BLOCKS, 'a');
+	g_autofree char *source_places = g_strnfill(LONG_BLOCKS, 'b');
+	g_autofree char *content = g_strnfill(LONG_BLOCKS, 'p');
+	g_autofree char *other = g_strnfill(LONG_BLOCKS, 'p');
+	g_autofree char *expected = g_strnfill(LONG_BLOCKS, '=');
+	const Picture target = { content, target_places, 0 }, source = { other, source_places, 0 };
+
+	for (size_t i = 0; i < G_N_ELEMENTS(edges); i++) {
+		other[edges[i]] = 'q';
+		expected[edges[i]] = 'x';
+	}
+	window_fixture_draw(fixture, &target, &source);
+	window_fixture_map(fixture, 0, 0, LONG_BLOCKS);
+	most_unfetched = 0;
+	compare(fixture);
+	window_fixture_assert_states(fixture, expected);
+	g_assert_cmpuint(fixture->window->read_bytes, ==, 2 * LONG_BLOCKS * FIXTURE_BLOCK);
+	g_assert_cmpuint(most_unfetched, ==, 0);
+}
+
+static void test_the_gaps_of_a_long_range_are_not_read(WindowFixture *fixture, const void *data)
+{
+	g_autofree char *target_places = g_strnfill(LONG_BLOCKS, 'a');
+	g_autofree char *source_places = g_strnfill(LONG_BLOCKS, 'b');
+	g_autofree char *content = g_strnfill(LONG_BLOCKS, 'p');
+	g_autofree char *expected = g_strnfill(LONG_BLOCKS, '=');
+	const Picture target = { content, target_places, 0 },
+		      source = { content, source_places, 0 };
+
+	for (size_t i = 0; i < G_N_ELEMENTS(edges); i++) {
+		target_places[edges[i]] = '.';
+		expected[edges[i]] = '-';
+	}
+	window_fixture_draw(fixture, &target, &source);
+	window_fixture_map(fixture, 0, 0, LONG_BLOCKS);
+	compare(fixture);
+	window_fixture_assert_states(fixture, expected);
+	g_assert_cmpuint(fixture->window->read_bytes, ==,
+			 2 * (LONG_BLOCKS - G_N_ELEMENTS(edges)) * FIXTURE_BLOCK);
+}
+
 static void test_the_file_that_is_too_short_is_named(WindowFixture *fixture, const void *data)
 {
 	const Picture target = { "pqr", "aaa", 0 }, source = { "p", "bbb", 0 };
@@ -235,6 +307,9 @@ int main(int argc, char **argv)
 	ADD("places-tell-what-can-be-shared", test_places_tell_what_can_be_shared);
 	ADD("a-window-shows-a-part-of-both-files", test_a_window_shows_a_part_of_both_files);
 	ADD("contents-are-compared", test_contents_are_compared);
+	ADD("a-long-range-is-read-in-steps-and-fetched-ahead",
+	    test_a_long_range_is_read_in_steps_and_fetched_ahead);
+	ADD("the-gaps-of-a-long-range-are-not-read", test_the_gaps_of_a_long_range_are_not_read);
 	ADD("the-file-that-is-too-short-is-named", test_the_file_that_is_too_short_is_named);
 	ADD("the-policies-decide-how-zeros-are-shared",
 	    test_the_policies_decide_how_zeros_are_shared);

@@ -369,6 +369,36 @@ static void assert_becomes_resident(int fd, uint64_t offset, uint64_t bytes)
 	g_assert_not_reached();
 }
 
+static void test_the_piece_before_stays_charged_when_the_next_one_is_fetched(void)
+{
+	g_autoptr(Fixture) fixture = fixture_new(MIB);
+	g_auto(Fd) fd = create_cold(fixture, 8 * MIB);
+	g_autoptr(FileReader) reader = open_reader(fixture, 8 * MIB);
+	g_autofree char *buffer = g_malloc(8 * MIB);
+
+	if (!can_drop(fixture))
+		return;
+	for (uint64_t i = 1; i <= 4; i++) {
+		g_assert_cmpint(file_reader_fetch(reader, i * MIB, MIB), ==, READ_DONE);
+		assert_charged(fixture, MIB);
+	}
+	g_assert_cmpint(pread(fd, buffer, 8 * MIB, 0), ==, (ssize_t)(8 * MIB));
+	page_cache_drop(fd, 0, UINT64_MAX);
+	read_well(reader, 3 * MIB, 2 * MIB);
+	assert_charged(fixture, 0);
+	/* The pieces before it may be gone. */
+	read_well(reader, 2 * MIB, MIB);
+	assert_charged(fixture, MIB);
+
+	/* What is fetched again is charged again. */
+	page_cache_drop(fd, 0, UINT64_MAX);
+	g_assert_cmpint(file_reader_fetch(reader, 4 * MIB, MIB), ==, READ_DONE);
+	assert_charged(fixture, MIB);
+	page_cache_drop(fd, 0, UINT64_MAX);
+	read_well(reader, 3 * MIB, MIB);
+	assert_charged(fixture, MIB);
+}
+
 static void test_what_was_kept_and_is_gone_is_fetched_for_what_is_charged(void)
 {
 	g_autoptr(Fixture) fixture = fixture_new(MIB);
@@ -489,6 +519,8 @@ int main(int argc, char **argv)
 			test_the_budget_is_charged_for_what_is_not_cached);
 	g_test_add_func("/file-reader/what-was-fetched-is-charged-once",
 			test_what_was_fetched_is_charged_once);
+	g_test_add_func("/file-reader/the-piece-before-stays-charged",
+			test_the_piece_before_stays_charged_when_the_next_one_is_fetched);
 	g_test_add_func("/file-reader/what-was-kept-and-is-gone-is-fetched-for-what-is-charged",
 			test_what_was_kept_and_is_gone_is_fetched_for_what_is_charged);
 	g_test_add_func("/file-reader/what-others-had-cached-is-read-back-and-charged",

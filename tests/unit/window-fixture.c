@@ -12,7 +12,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#define BLOCKS_MOST 64
+#define BLOCKS_MOST 1024
 #define POISON      0x77
 
 /* The places of each file, by its descriptor: the ioctl() of this program answers from them. */
@@ -46,7 +46,7 @@ int ioctl(int fd, unsigned long request, ...)
 		errno = ENOTTY;
 		return -1;
 	}
-	for (uint64_t i = 0; places_of[fd][i]; i++)
+	for (uint64_t i = 0; places_of[fd][i] && map->fm_mapped_extents < map->fm_extent_count; i++)
 		if (places_of[fd][i] != '.' && (i + 1) * FIXTURE_BLOCK > map->fm_start &&
 		    i * FIXTURE_BLOCK < map->fm_start + map->fm_length)
 			map->fm_extents[map->fm_mapped_extents++] = extent_of(i, places_of[fd][i]);

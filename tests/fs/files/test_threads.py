@@ -26,6 +26,8 @@ CORPUS_BYTES = 96 * MIB
 THREADS = (1, 2, 8)
 SNAPSHOTS = 12
 FILES = 40
+GENERATIONS = 9
+GENERATION_BYTES = 16 * MIB
 
 
 def copy_sparse(source, target):
@@ -145,6 +147,46 @@ def test_a_reference_that_was_shared_is_a_source_for_other_threads(snapshots, ma
     subprocess.run(["strace", "-f", "-e", "trace=ioctl,close", "-o", tmp_path / "calls", *command], check=True,
                    env=dedupd.environment(), stdout=subprocess.DEVNULL)
     assert (sources_that_were_targets(tmp_path / "calls") > 0) == (threads > 1)
+
+
+def uses_of_a_source_at_a_time(trace):
+    """How often a thread began to read or share a file while another thread did so, from the first call to share on."""
+    under_way = {}
+    found = 0
+    lines = trace.read_text().splitlines()
+    first = next(number for number, line in enumerate(lines) if "FIDEDUPERANGE" in line)
+    for line in lines[first:]:
+        if call := re.search(r"^(\d+) +(?:pread64\((\d+),|ioctl\((\d+),.*FIDEDUPERANGE)", line):
+            thread, source = call[1], call[2] or call[3]
+            found += any(other != thread and used == source for other, used in under_way.items())
+            if "<unfinished" in line:
+                under_way[thread] = source
+        elif resumed := re.search(r"^(\d+) +<\.\.\. (?:pread64|ioctl) resumed>", line):
+            under_way.pop(resumed[1], None)
+    return found
+
+
+@pytest.mark.parametrize("threads", (1, 4))
+def test_several_threads_use_one_source_at_a_time(make_filesystem, make_dedupd, tmp_path, threads):
+    """Generations of a backup, or images of machines from one template."""
+    if not shutil.which("strace"):
+        pytest.skip("there is no strace")
+    filesystem = make_filesystem("xfs", 24 * GENERATION_BYTES)
+    tree = pathlib.Path(filesystem.mount_point)
+    for number in range(GENERATIONS):
+        # Behind the common part, so that the first one is no larger than the others.
+        write_extent(tree / f"generation-{number}", noise(1, GENERATION_BYTES) + noise(number + 2, MIB))
+    harness.settle(filesystem)
+    dedupd = make_dedupd(filesystem)
+    command = dedupd.command(find="read", threads=threads)
+    subprocess.run(["strace", "-f", "-e", "trace=ioctl,pread64", "-o", tmp_path / "calls", *command], check=True,
+                   env=dedupd.environment(), stdout=subprocess.DEVNULL)
+    assert (uses_of_a_source_at_a_time(tmp_path / "calls") > 0) == (threads > 1)
+    harness.settle(filesystem)
+    addresses = [oracle.block_addresses(str(tree / f"generation-{number}")) for number in range(GENERATIONS)]
+    common = GENERATION_BYTES // 4096
+    assert all(each[:common] == addresses[0][:common] for each in addresses)
+    assert harness.check_pass(dedupd).first.freed_bytes == 0
 
 
 @pytest.mark.parametrize("memory, at_most", [(None, 4), (300 * MIB, 2), (200 * MIB, 1)])
