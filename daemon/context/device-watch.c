@@ -31,11 +31,22 @@ static bool is_read_only(int fd)
 	return fd >= 0 && fstatvfs(fd, &filesystem) == 0 && filesystem.f_flag & ST_RDONLY;
 }
 
+/* Every long loop asks for the time, so it has to be cheap. */
+static int64_t tick_usec(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+	return (int64_t)now.tv_sec * G_USEC_PER_SEC + now.tv_nsec / 1000;
+}
+
 DeviceWatch *device_watch_new(const DeviceWatchOptions *options)
 {
 	DeviceWatch *watch = g_new0(DeviceWatch, 1);
 
 	watch->options = *options;
+	if (!options->now_usec)
+		watch->options.now_usec = tick_usec;
 	watch->disks = disk_topology_find(options->topology, &options->location);
 	watch->thread = g_thread_self();
 	watch->may_be_read_only = !options->is_written || is_read_only(options->fd);
@@ -140,19 +151,10 @@ char *device_watch_find_trouble(const DeviceWatch *watch, uint64_t n_unreadable)
 	return find_trouble(watch, &health, n_unreadable);
 }
 
-/* The time of the kernel's last tick: every long loop asks for it, so it has to be cheap. */
-static int64_t now_usec(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
-	return (int64_t)now.tv_sec * G_USEC_PER_SEC + now.tv_nsec / 1000;
-}
-
 static bool is_due(const DeviceWatch *watch, uint64_t n_unreadable)
 {
 	return are_too_many(watch, n_unreadable) ||
-	       now_usec() - watch->looked_usec >= G_USEC_PER_SEC;
+	       watch->options.now_usec() - watch->looked_usec >= G_USEC_PER_SEC;
 }
 
 /* The maintenance that the pass waits for; NULL: none. */
@@ -217,6 +219,6 @@ char *device_watch_look(DeviceWatch *watch, uint64_t n_unreadable, const atomic_
 	}
 	hold_others(watch, false);
 
-	watch->looked_usec = now_usec();
+	watch->looked_usec = watch->options.now_usec();
 	return trouble;
 }

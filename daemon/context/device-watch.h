@@ -34,7 +34,8 @@ typedef struct {
 	const char *uuid;   /* NULL: a filesystem that nobody holds */
 	Throttle *throttle; /* held while the pass waits; NULL: none */
 	bool is_written; /* not in a dry run, which a filesystem that becomes read-only does not end */
-	bool runs_degraded; /* failures do not end the pass, only missing devices do */
+	bool runs_degraded;        /* failures do not end the pass, only missing devices do */
+	int64_t (*now_usec)(void); /* monotonic; NULL: the time of the kernel's last tick */
 } DeviceWatchOptions;
 
 /* @options are borrowed for the call; the objects they point to, for as long as the watch lives. */

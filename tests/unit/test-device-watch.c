@@ -143,6 +143,42 @@ static void test_unreadable_files_of_an_xfs_are_bounded(Scene *scene, const void
 	assert_trouble(watch, scene, DEVICE_WATCH_UNREADABLE, "16 files could not be read");
 }
 
+static int64_t fake_usec;
+
+static int64_t fake_now_usec(void)
+{
+	return fake_usec;
+}
+
+static void assert_seen(DeviceWatch *watch, Scene *scene, const char *expected)
+{
+	bool is_on_hold;
+	g_autofree char *seen = device_watch_look(watch, 0, &scene->stop, &is_on_hold);
+
+	g_assert_cmpstr(seen, ==, expected);
+}
+
+static void test_devices_are_looked_at_once_a_second(Scene *scene, const void *data)
+{
+	g_autoptr(DeviceWatch) watch = NULL;
+
+	fake_usec = G_USEC_PER_SEC;
+	scene->options.now_usec = fake_now_usec;
+	watch = device_watch_new(&scene->options);
+	assert_seen(watch, scene, NULL);
+	set_errors(scene, "9");
+	fake_usec += G_USEC_PER_SEC - 1;
+	assert_seen(watch, scene, NULL);
+	fake_usec++;
+	assert_seen(watch, scene, "its devices gave 2 new errors");
+	/* A second counts from the last look. */
+	set_errors(scene, "10");
+	fake_usec += G_USEC_PER_SEC - 1;
+	assert_seen(watch, scene, NULL);
+	fake_usec++;
+	assert_seen(watch, scene, "its devices gave 3 new errors");
+}
+
 static void test_errors_that_the_last_pass_knew_do_not_count(Scene *scene, const void *data)
 {
 	g_autoptr(DeviceWatch) watch = device_watch_new(&scene->options);
@@ -276,6 +312,7 @@ int main(int argc, char **argv)
 	ADD("fails", test_what_fails_ends_the_pass_unless_that_does_not_matter);
 	ADD("unreadable-btrfs", test_unreadable_files_of_a_btrfs_alone_do_not_end_the_pass);
 	ADD("unreadable-xfs", test_unreadable_files_of_an_xfs_are_bounded);
+	ADD("once-a-second", test_devices_are_looked_at_once_a_second);
 	ADD("known-errors", test_errors_that_the_last_pass_knew_do_not_count);
 	ADD("pulled-out", test_a_disk_that_is_pulled_out_ends_the_pass_in_any_case);
 	ADD("resync", test_a_resync_is_waited_for);
