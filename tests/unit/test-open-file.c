@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 static OpenOutcome try_open(int dir_fd, const char *name, int *ret_errno)
 {
@@ -253,6 +254,37 @@ static void test_only_a_directory_or_regular_file_that_is_named_is_opened(void)
 	assert_named(scratch, "file/below", OPEN_GONE, false);
 }
 
+static void open_without_proc(void *data)
+{
+	const Scratch *scratch = data;
+	g_auto(Fd) file = -1;
+	g_auto(Fd) directory = -1;
+	int error;
+
+	g_assert_cmpint(chroot(scratch->path), ==, 0);
+	assert_outcome(scratch->fd, "file", OPEN_OPENED, 0);
+	assert_outcome(scratch->fd, "missing", OPEN_GONE, ENOENT);
+	assert_outcome(scratch->fd, "fifo", OPEN_NOT_REGULAR, 0);
+	g_assert_cmpint(open_file_or_directory("/file", &file, &error), ==, OPEN_OPENED);
+	g_assert_cmpint(fcntl(file, F_GETFL) & O_ACCMODE, ==, O_RDONLY);
+	g_assert_cmpint(open_file_or_directory("/", &directory, &error), ==, OPEN_OPENED);
+	/* Direct I/O is done without if it cannot be had. */
+	g_assert_cmpint(open_file_direct(file), ==, -1);
+}
+
+static void test_without_proc_a_name_is_opened_again(void)
+{
+	g_autoptr(Scratch) scratch = scratch_new();
+
+	if (geteuid() != 0) {
+		g_test_skip("chroot needs root");
+		return;
+	}
+	close(scratch_create(scratch, "file", 1, 1));
+	g_assert_cmpint(mkfifoat(scratch->fd, "fifo", 0600), ==, 0);
+	scratch_run_in_child(open_without_proc, scratch);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -269,6 +301,8 @@ int main(int argc, char **argv)
 			test_a_leased_file_is_answered_at_once);
 	g_test_add_func("/open-file/permission-decides-and-not-who-may-set-noatime",
 			test_permission_decides_and_not_who_may_set_noatime);
+	g_test_add_func("/open-file/without-proc-a-name-is-opened-again",
+			test_without_proc_a_name_is_opened_again);
 	g_test_add_func("/open-file/only-a-directory-or-regular-file-that-is-named-is-opened",
 			test_only_a_directory_or_regular_file_that_is_named_is_opened);
 	g_test_add_func("/open-file/other-filesystems-have-no-handles-here",
