@@ -30,6 +30,7 @@ typedef struct {
 	size_t n_devices;
 	uint64_t scrubbed;                    /* the device being scrubbed; 0: none */
 	struct btrfs_ioctl_fs_info_args info; /* its devices are those above */
+	bool passes_others_on; /* other descriptors are of real filesystems, as of the state directory */
 
 	/* Its misbehaviour. */
 	int error;
