@@ -408,7 +408,7 @@ bool extent_sources_find_at(ExtentSources *sources, const Object *target,
 	if (!btrfs_file_extents_next_if_any(sources->file_extents, &item, error))
 		return false;
 	if (!item || item->kind != BTRFS_FILE_EXTENT_IS_REGULAR || item->bytenr == 0 ||
-	    item->is_encoded || item->logical > offset)
+	    item->is_encoded)
 		return true;
 
 	*ret_position = item->offset + (offset - item->logical);
