@@ -24,6 +24,6 @@ typedef struct {
 	bool is_whole; /* all checksums of source and target are equal */
 	bool is_taken; /* it was tried ahead, perhaps together with others */
 	bool is_done;  /* and was shared */
-	unsigned
-		result; /* number of its result, if it was tried alone and was not shared; 0: none */
+	/* Its result, borrowed, if it was tried alone and was not shared; else NULL. */
+	const struct SharedStep *result;
 } ExtentStep;

@@ -34,9 +34,9 @@ typedef struct {
 	int64_t reserve_usec; /* monotonic; when the metadata reserve was last looked at */
 	ExtentQueue *planned;
 	StepPool *pool;
-	guint n_ahead;   /* targets whose steps were shared ahead of their turn */
-	GArray *results; /* SharedStep: of steps that failed then */
-	TargetCopy copy; /* of the first of them */
+	guint n_ahead;      /* targets whose steps were shared ahead of their turn */
+	GPtrArray *results; /* SharedStep: of steps that failed then */
+	TargetCopy copy;    /* of the first of them */
 } ExtentSharer;
 
 /*
@@ -115,9 +115,7 @@ static bool run_step(ExtentSharer *sharer, const Object *target, const ExtentSte
 	ChecksumTrust trust = CHECKSUM_TRUST_YES;
 
 	if (step->result)
-		return take_result(sharer, target, step,
-				   g_array_index(sharer->results, SharedStep, step->result - 1),
-				   ret, error);
+		return take_result(sharer, target, step, *step->result, ret, error);
 	/* The source may have differed since the step was planned. */
 	if (step->from != STEP_FROM_COPY &&
 	    !checksum_trust_ask(sharer->pass, &stamp, &step->source_extent, step->is_whole, &trust,
@@ -405,7 +403,7 @@ static bool execute_next(ExtentSharer *sharer, guint most, GError **error)
 	if (pass_checkpoint(sharer->pass))
 		deferred_extents_end_intent(sharer->pass->btrfs.deferred, &planned->extent);
 	if (extent_queue_is_empty(sharer->planned))
-		g_array_set_size(sharer->results, 0);
+		g_ptr_array_set_size(sharer->results, 0);
 	target_copy_give_back(&sharer->copy, sharer->pass, planned);
 	planned_target_release(planned, sharer->files);
 	target_copy_drop(&sharer->copy, sharer->pass);
@@ -570,7 +568,7 @@ bool extents_share(Pass *pass, ExtentSums *sums, ObjectTable *table, RunOrder *o
 	g_autoptr(RoleSwap) swap = role_swap_new(pass, table, other);
 	g_auto(TargetRuns) runs = target_runs_make();
 	g_autoptr(ExtentQueue) planned = extent_queue_new();
-	g_autoptr(GArray) results = g_array_new(false, false, sizeof(SharedStep));
+	g_autoptr(GPtrArray) results = g_ptr_array_new_with_free_func(g_free);
 	ExtentSharer sharer = {
 		.pass = pass,
 		.table = table,

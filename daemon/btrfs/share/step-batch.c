@@ -52,8 +52,10 @@ static void note(const StepBatch *batch, const BatchStep *at)
 	if (shared->outcome == DEDUPE_DIFFERS && !at->alone)
 		batch->pass->result->wasted_bytes += step_compared_bytes(step, shared->length);
 	if (at->alone && done == 0) {
-		g_array_append_val(batch->results, at->job.shared);
-		at->alone->result = batch->results->len;
+		SharedStep *kept = g_memdup2(shared, sizeof(*shared));
+
+		g_ptr_array_add(batch->results, kept);
+		at->alone->result = kept;
 		done = shared->done;
 	}
 	extent_outcome_note_shared(batch->pass, done, done > 0);

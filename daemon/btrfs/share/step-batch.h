@@ -20,7 +20,7 @@ typedef struct {
 	ExtentQueue *queue;
 	StepSharer *sharer;
 	StepPool *pool;
-	GArray *results; /* SharedStep, by ExtentStep.result */
+	GPtrArray *results; /* SharedStep, owned: those that ExtentStep.result borrows */
 } StepBatch;
 
 /*

@@ -16,7 +16,7 @@
 typedef struct StepSharer StepSharer;
 
 /* How far a step was shared, and why not further. */
-typedef struct {
+typedef struct SharedStep {
 	uint64_t done;         /* bytes */
 	uint64_t length;       /* of the window, or what is left of it, behind them */
 	ReadOutcome read;      /* of that window */
