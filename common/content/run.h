@@ -19,6 +19,7 @@ typedef struct {
 	uint64_t source_block;
 	uint64_t blocks;
 	uint32_t source;
+	uint32_t source_class; /* the upper half of its rank */
 } Run;
 
 static inline uint32_t run_target(const Run *run)

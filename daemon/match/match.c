@@ -381,6 +381,9 @@ static bool add_run(Matcher *matcher, const Pair *first, uint64_t end_block, GEr
 		.source = first->source,
 	};
 
+	if (first->source != RUN_HOLE)
+		run.source_class =
+			(uint32_t)(object_table_rank(matcher->table, first->source) >> 32);
 	if (first->blocks == ANCHOR_WHOLE_BLOCK &&
 	    !object_blocks(matcher, run_target(&run), &run.blocks, error))
 		return false;

@@ -34,15 +34,43 @@ void run_order_free(RunOrder *order)
 	g_free(order);
 }
 
-static int compare_lengths(const void *a, const void *b)
+/* A run that has this part of the longest one's blocks is one of the longest. */
+#define LONG_PART 3 / 4
+
+/* @data: the least blocks of the longest runs. */
+static int compare_in_batch(const void *a, const void *b, void *data)
 {
+	const uint64_t *long_blocks = data;
 	const Run *one = a;
 	const Run *other = b;
 
 	/* Inside one object, a range that is shared first is the source of later ones. */
-	if (!run_is_inside(one) && one->blocks != other->blocks)
+	if (run_is_inside(one))
+		return run_compare(a, b);
+	if (MIN(one->blocks, other->blocks) >= *long_blocks) {
+		if (one->source_class != other->source_class)
+			return one->source_class < other->source_class ? -1 : 1;
+		if (one->source != other->source)
+			return one->source < other->source ? -1 : 1;
+	}
+	if (one->blocks != other->blocks)
 		return one->blocks > other->blocks ? -1 : 1;
 	return run_compare(a, b);
+}
+
+/*
+ * Put the longest runs first, and among them those whose source has the lowest rank.  It is no target of others, and most
+ * runs have it as their source.  So its data is still cached, while XFS drops that of a target.
+ */
+static void sort_batch(RunOrder *order)
+{
+	uint64_t long_blocks = 0;
+
+	for (size_t i = 0; i < order->n_batch; i++)
+		long_blocks = MAX(long_blocks, order->batch[i].blocks);
+	long_blocks = MAX(long_blocks * LONG_PART, 1);
+	g_qsort_with_data(order->batch, (gint)order->n_batch, sizeof(Run), compare_in_batch,
+			  &long_blocks);
 }
 
 static bool advance(RunOrder *order, GError **error)
@@ -86,7 +114,7 @@ static bool fill_batch(RunOrder *order, GError **error)
 			return false;
 	}
 
-	qsort(order->batch, order->n_batch, sizeof(Run), compare_lengths);
+	sort_batch(order);
 	return true;
 }
 
