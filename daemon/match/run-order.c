@@ -34,10 +34,7 @@ void run_order_free(RunOrder *order)
 	g_free(order);
 }
 
-/* A run that has this part of the longest one's blocks is one of the longest. */
-#define LONG_PART 3 / 4
-
-/* @data: the least blocks of the longest runs. */
+/* @data: a run of so many blocks is one of the longest. */
 static int compare_in_batch(const void *a, const void *b, void *data)
 {
 	const uint64_t *long_blocks = data;
@@ -59,16 +56,16 @@ static int compare_in_batch(const void *a, const void *b, void *data)
 }
 
 /*
- * Put the longest runs first, and among them those whose source has the lowest rank.  It is no target of others, and most
- * runs have it as their source.  So its data is still cached, while XFS drops that of a target.
+ * Put the longest runs first, and among them those whose source has the lowest rank.  It is seldom a target itself.  XFS
+ * drops the cached data of a target, which would be read from the disk again.
  */
 static void sort_batch(RunOrder *order)
 {
-	uint64_t long_blocks = 0;
+	uint64_t longest = 0, long_blocks;
 
 	for (size_t i = 0; i < order->n_batch; i++)
-		long_blocks = MAX(long_blocks, order->batch[i].blocks);
-	long_blocks = MAX(long_blocks * LONG_PART, 1);
+		longest = MAX(longest, order->batch[i].blocks);
+	long_blocks = longest - longest / 4;
 	g_qsort_with_data(order->batch, (gint)order->n_batch, sizeof(Run), compare_in_batch,
 			  &long_blocks);
 }

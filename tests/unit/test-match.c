@@ -50,6 +50,9 @@ static void check_runs(PassFixture *fixture, ObjectTable *table, const Expected 
 		g_assert_cmpuint(run->target_rank, ==, object_table_rank(table, run_target(run)));
 		g_assert_cmpuint(run->target_block, ==, expected[i].target_block);
 		g_assert_cmpuint(run->source, ==, expected[i].source);
+		if (run->source != RUN_HOLE)
+			g_assert_cmpuint(run->source_class, ==,
+					 object_table_rank(table, run->source) >> 32);
 		g_assert_cmpuint(run->source_block, ==, expected[i].source_block);
 		g_assert_cmpuint(run->blocks, ==, expected[i].blocks);
 		expected_blocks += expected[i].blocks;

@@ -91,6 +91,32 @@ static void test_of_runs_that_overlap_the_longest_comes_first(void)
 	g_assert_null(next(order));
 }
 
+static void test_of_nearly_equally_long_runs_the_lowest_source_comes_first(void)
+{
+	static const Run ordered[] = {
+		/* From a hole. */
+		{ 9, 4, 0, 76, RUN_HOLE, 0 },
+		{ 9, 2, 0, 75, 8, 1 },
+		/* Two of one source: the longer one. */
+		{ 9, 1, 0, 90, 3, 2 },
+		{ 9, 0, 0, 80, 3, 2 },
+		{ 9, 3, 0, 100, 5, 2 },
+		/* Less than three quarters of the longest: by length. */
+		{ 9, 5, 0, 74, 7, 3 },
+		{ 9, 6, 0, 20, 2, 0 },
+	};
+	g_autoptr(Scratch) scratch = scratch_new();
+	g_autoptr(Sorter) runs = runs_new(scratch);
+	g_autoptr(RunOrder) order = run_order_new(runs, NULL, NULL);
+
+	for (size_t i = 0; i < G_N_ELEMENTS(ordered); i++)
+		add(runs, ordered[i]);
+	g_assert_true(sorter_sort(runs, NULL));
+	for (size_t i = 0; i < G_N_ELEMENTS(ordered); i++)
+		assert_next(order, ordered[i], i == 0);
+	g_assert_null(next(order));
+}
+
 static void test_runs_of_other_targets_do_not_overlap(void)
 {
 	static const Run first = { 1, 0, 0, 10, 7 };
@@ -139,10 +165,10 @@ static void test_targets_that_are_not_wanted_are_passed_over(void)
 static void test_of_equally_long_runs_the_order_is_fixed(void)
 {
 	static const Run ordered[] = {
+		{ 1, 1, 0, 10, 2 },
 		{ 1, 0, 3, 10, 5 },
 		{ 1, 0, 4, 10, 5 },
 		{ 1, 0, 0, 10, 6 },
-		{ 1, 1, 0, 10, 2 },
 	};
 	g_autoptr(Scratch) scratch = scratch_new();
 	g_autoptr(Sorter) runs = runs_new(scratch);
@@ -239,6 +265,8 @@ int main(int argc, char **argv)
 			test_targets_come_by_rank_and_runs_by_position);
 	g_test_add_func("/run-order/of-runs-that-overlap-the-longest-comes-first",
 			test_of_runs_that_overlap_the_longest_comes_first);
+	g_test_add_func("/run-order/of-nearly-equally-long-runs-the-lowest-source-comes-first",
+			test_of_nearly_equally_long_runs_the_lowest_source_comes_first);
 	g_test_add_func("/run-order/runs-of-other-targets-do-not-overlap",
 			test_runs_of_other_targets_do_not_overlap);
 	g_test_add_func("/run-order/targets-that-are-not-wanted-are-passed-over",

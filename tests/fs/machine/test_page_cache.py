@@ -3,6 +3,7 @@
 
 import os
 import pathlib
+import random
 import subprocess
 import time
 
@@ -15,6 +16,7 @@ from content import KIB, MIB, noise, write
 from slow_disk import DiskUnavailable, little_memory
 
 SIZE = 24 * MIB
+VERSIONS = 14
 # What is read back is not waited for.
 RESTORE_SECONDS = 5
 LEFT_BYTES = 32 * MIB
@@ -81,6 +83,23 @@ def test_what_was_read_to_find_is_compared_from_memory(files, dedupd):
     metadata = harness.metadata_bytes(dedupd.filesystem, files[0].parent)
     assert run.device_bytes <= 1.05 * on_disk + metadata
     assert on_disk <= run.read["disk_bytes"] <= 1.05 * on_disk + metadata
+
+
+def test_generations_are_read_once(make_filesystem, make_dedupd):
+    """XFS drops the cached data of a file that was shared onto: it must not be the source of the next one."""
+    filesystem = make_filesystem("xfs", VERSIONS * SIZE * 2)
+    tree = pathlib.Path(filesystem.mount_point)
+    places = random.Random(4)
+    for number in range(VERSIONS):
+        version = bytearray(noise(1, SIZE))
+        for offset in places.sample(range(0, SIZE, MIB // 4), 24):
+            version[offset:offset + 8 * KIB] = noise(places.random(), 8 * KIB)
+        write(tree / f"version-{number:02}", bytes(version))
+
+    run = run_cold(make_dedupd(filesystem))
+
+    assert run.freed_bytes > 0.9 * (VERSIONS - 1) * SIZE
+    assert run.device_bytes <= 1.1 * VERSIONS * SIZE
 
 
 def run_hot(dedupd, *paths, every_other_mib=False):
