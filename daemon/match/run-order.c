@@ -65,7 +65,7 @@ static void sort_batch(RunOrder *order)
 
 	for (size_t i = 0; i < order->n_batch; i++)
 		longest = MAX(longest, order->batch[i].blocks);
-	long_blocks = longest - longest / 4;
+	long_blocks = longest - longest / 8;
 	g_qsort_with_data(order->batch, (gint)order->n_batch, sizeof(Run), compare_in_batch,
 			  &long_blocks);
 }

@@ -8,7 +8,7 @@
  * RunOrder - the order in which runs are shared.
  *
  * Targets come by rank, so that a source is final before anything is shared with it.  Runs of one target come by
- * position.  Of overlapping runs (at most 256 at a time) those come first that have three quarters of the longest one's
+ * position.  Of overlapping runs (at most 256 at a time) those come first that have seven eighths of the longest one's
  * blocks: they leave the fewest pieces.  Among them, the lowest source comes first, as its data is still cached.  Then the
  * others come by length.  Runs inside the target come last, by position: their sources are final then.
  *

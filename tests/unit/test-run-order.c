@@ -95,14 +95,14 @@ static void test_of_nearly_equally_long_runs_the_lowest_source_comes_first(void)
 {
 	static const Run ordered[] = {
 		/* From a hole. */
-		{ 9, 4, 0, 76, RUN_HOLE, 0 },
-		{ 9, 2, 0, 75, 8, 1 },
+		{ 9, 4, 0, 89, RUN_HOLE, 0 },
+		{ 9, 2, 0, 88, 8, 1 },
 		/* Two of one source: the longer one. */
-		{ 9, 1, 0, 90, 3, 2 },
-		{ 9, 0, 0, 80, 3, 2 },
+		{ 9, 1, 0, 95, 3, 2 },
+		{ 9, 0, 0, 90, 3, 2 },
 		{ 9, 3, 0, 100, 5, 2 },
-		/* Less than three quarters of the longest: by length. */
-		{ 9, 5, 0, 74, 7, 3 },
+		/* Less than seven eighths of the longest: by length. */
+		{ 9, 5, 0, 87, 7, 3 },
 		{ 9, 6, 0, 20, 2, 0 },
 	};
 	g_autoptr(Scratch) scratch = scratch_new();
