@@ -95,10 +95,9 @@ static inline unsigned block_cost(unsigned bits, unsigned short_bits)
 	return bits <= short_bits ? 1 + short_bits : 2 * bits - short_bits;
 }
 
-/* Choose the number of bits for which blocks are smallest. */
+/* Choose the number of bits for which blocks are smallest; the present one, unless another is better. */
 static void choose_short_bits(AnchorPage *page)
 {
-	page->blocks_cost = UINT32_MAX;
 	for (unsigned short_bits = 0; short_bits <= ANCHOR_PAGE_BLOCK_BITS; short_bits++) {
 		uint32_t cost = 0;
 

@@ -136,7 +136,6 @@ static bool unpack_slot(SegmentCursor *cursor, GError **error)
 	cursor->n_passed += cursor->n_entries - cursor->first;
 	cursor->first = 0;
 	cursor->next = 0;
-	cursor->n_entries = 0;
 	if (anchor_page_read(cursor->slots + (size_t)slot * SLOT_BYTES, cursor->slot_bytes[slot],
 			     cursor->entries, &cursor->n_entries))
 		return true;
