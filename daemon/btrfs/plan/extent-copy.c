@@ -215,8 +215,6 @@ static bool look_at(int fd, uint64_t size_bytes, uint64_t *ret, GError **error)
 /* Make the file in the subvolume, if it was not tried before; returns whether to go on. */
 static bool try_subvolume(CopyFile *file, uint64_t subvolume)
 {
-	if (file->fd >= 0)
-		return false;
 	for (guint i = 0; i < file->tried->len; i++)
 		if (g_array_index(file->tried, uint64_t, i) == subvolume)
 			return true;
