@@ -252,12 +252,46 @@ static void test_a_place_in_a_file_follows_from_its_reference(void)
 	}
 }
 
+static void test_references_that_show_one_place_count_once(void)
+{
+	static const ExtentRef refs[] = {
+		{ .root = 5, .inode = 300, .offset = 100 * KIB, .position = 0, .length = 16 * KIB },
+		/* The same file and offset of another subvolume, which may be a snapshot. */
+		{ .root = 6, .inode = 300, .offset = 100 * KIB, .position = 0, .length = 16 * KIB },
+		/* The next part of the same place. */
+		{ .root = 5,
+		  .inode = 300,
+		  .offset = 116 * KIB,
+		  .position = 16 * KIB,
+		  .length = 16 * KIB },
+		/* Another file, and another place in the first one. */
+		{ .root = 5, .inode = 301, .offset = 100 * KIB, .position = 0, .length = 16 * KIB },
+		{ .root = 5, .inode = 300, .offset = 200 * KIB, .position = 0, .length = 16 * KIB },
+	};
+	g_autoptr(GArray) places = g_array_new(false, false, sizeof(ExtentRef));
+	ExtentSource source = { .places = places };
+	SourceBeside besides[G_N_ELEMENTS(refs)];
+
+	g_array_append_vals(places, refs, G_N_ELEMENTS(refs));
+	g_assert_cmpuint(extent_source_besides(&source, 20 * KIB, besides, G_N_ELEMENTS(besides)),
+			 ==, 4);
+	g_assert_cmpuint(besides[0].root, ==, 5);
+	g_assert_cmpuint(besides[0].offset, ==, 120 * KIB);
+	g_assert_true(besides[0].is_source);
+	g_assert_cmpuint(besides[1].root, ==, 6);
+	g_assert_false(besides[1].is_source);
+	g_assert_cmpuint(besides[2].inode, ==, 301);
+	g_assert_cmpuint(besides[3].offset, ==, 220 * KIB);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 
 	g_test_add_func("/extent-sources/a-place-in-a-file-follows-from-its-reference",
 			test_a_place_in_a_file_follows_from_its_reference);
+	g_test_add_func("/extent-sources/references-that-show-one-place-count-once",
+			test_references_that_show_one_place_count_once);
 #define ADD(name, data, test)                                                                      \
 	g_test_add("/extent-sources/" name, Scene, data, set_up, test, tear_down)
 	ADD("what-lies-at-a-place-is-a-source-from-its-first-byte-on", NULL,
