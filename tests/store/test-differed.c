@@ -62,6 +62,20 @@ static void test_a_pair_is_found_in_either_order(void)
 	g_assert_false(has(store, stamp(1), stamp(3)));
 }
 
+static void test_a_drop_that_is_rolled_back_leaves_the_pair(void)
+{
+	g_autoptr(StoreFixture) fixture = store_fixture_new();
+	g_autoptr(HashStore) store = store_fixture_open(fixture);
+	GError *error = NULL;
+
+	g_assert_true(put(store, stamp(1), stamp(2)));
+	check_done(hash_store_commit(store, &error), &error);
+	drop(store, MIB);
+	g_assert_false(has(store, stamp(1), stamp(2)));
+	check_done(hash_store_roll_back(store, &error), &error);
+	g_assert_true(has(store, stamp(1), stamp(2)));
+}
+
 static void test_a_known_pair_is_not_kept_again(void)
 {
 	g_autoptr(StoreFixture) fixture = store_fixture_new();
@@ -170,6 +184,8 @@ int main(int argc, char **argv)
 			test_a_pair_is_found_in_either_order);
 	g_test_add_func("/differed/a-known-pair-is-not-kept-again",
 			test_a_known_pair_is_not_kept_again);
+	g_test_add_func("/differed/a-drop-that-is-rolled-back-leaves-the-pair",
+			test_a_drop_that_is_rolled_back_leaves_the_pair);
 	g_test_add_func("/differed/pairs-stay-in-the-store", test_pairs_stay_in_the_store);
 	g_test_add_func("/differed/another-extent-at-the-address-has-no-pairs",
 			test_another_extent_at_the_address_has_no_pairs);
