@@ -34,6 +34,32 @@ static void test_ladder_takes_the_missing_steps_only(void)
 	g_assert_cmpint(x, ==, 1);
 }
 
+static void test_figures_that_older_passes_did_not_record_are_zero(void)
+{
+	const Schema first = { .steps = schema_current.steps, .n_steps = 1, .readable_from = 1 };
+	g_autoptr(StoreFixture) fixture = store_fixture_new();
+	g_autoptr(Database) database = NULL;
+	GError *error = NULL;
+	int64_t figures;
+
+	g_assert_true(g_file_set_contents(fixture->path, "", 0, NULL));
+	database = database_open(fixture->path, DATABASE_WRITE, &error);
+	check_done(schema_upgrade(database, &first, &error), &error);
+	check_done(database_exec(database,
+				 "INSERT INTO pass VALUES (1, 2, 3, 0, '/srv', 4, 5, 6, 7, 8, 9,"
+				 " 10, 11, 12, 13)",
+				 &error),
+		   &error);
+	check_done(schema_upgrade(database, &schema_current, &error), &error);
+	check_done(database_get_int(database,
+				    "SELECT pinned_bytes + rewritten_bytes + metadata_delta_bytes"
+				    " + is_checked + drift_bytes + deferred_bytes + released_bytes"
+				    " + deferred_written_bytes + used_bytes FROM pass",
+				    &figures, &error),
+		   &error);
+	g_assert_cmpint(figures, ==, 0);
+}
+
 typedef struct {
 	Database *writer;
 	int n_statements;
@@ -85,6 +111,8 @@ int main(int argc, char **argv)
 
 	g_test_add_func("/schema/ladder-takes-the-missing-steps-only",
 			test_ladder_takes_the_missing_steps_only);
+	g_test_add_func("/schema/figures-that-older-passes-did-not-record-are-zero",
+			test_figures_that_older_passes_did_not_record_are_zero);
 	g_test_add_func("/schema/a-reader-sees-a-store-in-making-as-empty",
 			test_a_reader_sees_a_store_in_making_as_empty);
 
