@@ -264,6 +264,13 @@ static bool change_objects(HashStore *store, GError **error)
 	       hash_store_drop(store, 5, FILES + 1, error) && hash_store_commit(store, error);
 }
 
+static bool put_anchor(HashStore *store, GError **error)
+{
+	const Anchor anchor = { .digest = UINT64_C(7) << 40, .object = 3, .block = 1 };
+
+	return hash_store_put_anchor(store, &anchor, error) && hash_store_commit(store, error);
+}
+
 static bool change_half(HashStore *store, GError **error)
 {
 	Object object = { .subvolume = 5, .inode = 1000, .state = OBJECT_HALF };
@@ -387,6 +394,7 @@ static const Operation operations[] = {
 	{ "find-equals", find_equals, false },
 	{ "walk-groups", walk_groups, false },
 	{ "change-objects", change_objects, true },
+	{ "put-anchor", put_anchor, true },
 	{ "change-half", change_half, true },
 	{ "change-names", change_names, true },
 	{ "change-pinned", change_pinned, true },
