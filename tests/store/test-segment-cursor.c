@@ -115,10 +115,47 @@ static void test_a_cursor_seeks_what_a_search_finds(void)
 			check_seeks(reader, segment, slots[i], steps[j]);
 }
 
+/* The pages of a segment, as the hexadecimal digits of one after the other. */
+static char *pages_of(const Anchor *anchors, size_t n_anchors)
+{
+	g_autoptr(StoreFixture) fixture = store_fixture_new();
+	HashStore *store = store_fixture_open(fixture);
+	GError *error = NULL;
+	uint32_t object;
+
+	do {
+		check_done(hash_store_new_object(store, &object, &error), &error);
+	} while (object < anchors[0].object);
+	for (size_t i = 0; i < n_anchors; i++)
+		check_done(hash_store_put_anchor(store, &anchors[i], &error), &error);
+	check_done(hash_store_commit(store, &error), &error);
+	hash_store_close(store);
+	return store_fixture_ask(fixture->path, "SELECT group_concat(hex(entries), '') FROM page");
+}
+
+static void test_the_first_page_of_a_segment_is_packed_as_any(void)
+{
+	const Anchor anchors[] = { { anchor_digest(UINT64_C(1) << 60), 1000, 0 },
+				   { anchor_digest(UINT64_C(3) << 60), 1001, 7 } };
+	g_autofree AnchorPage *page = g_new0(AnchorPage, 1);
+	g_autoptr(GString) expected = g_string_new(NULL);
+	g_autofree char *written = pages_of(anchors, G_N_ELEMENTS(anchors));
+
+	anchor_page_begin(page);
+	for (size_t i = 0; i < G_N_ELEMENTS(anchors); i++)
+		g_assert_true(anchor_page_add(page, &anchors[i]));
+	anchor_page_seal(page);
+	for (size_t i = 0; i < page->n_bytes; i++)
+		g_string_append_printf(expected, "%02X", page->bytes[i]);
+	g_assert_cmpstr(written, ==, expected->str);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/segment-cursor/seeks-what-a-search-finds",
 			test_a_cursor_seeks_what_a_search_finds);
+	g_test_add_func("/segment-cursor/the-first-page-of-a-segment-is-packed-as-any",
+			test_the_first_page_of_a_segment_is_packed_as_any);
 	return g_test_run();
 }
