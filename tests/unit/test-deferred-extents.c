@@ -111,6 +111,24 @@ static void test_another_extent_is_lost_without_a_look(Scene *scene, const void 
 	g_assert_no_error(error);
 }
 
+static void test_a_dry_run_counts_an_extent_that_is_gone_and_keeps_it(Scene *scene,
+								      const void *data)
+{
+	HashStore *store = scene->fixture->pass.store;
+	g_autoptr(GError) error = NULL;
+	PinnedExtent row;
+	bool found, is_over;
+
+	scene->fixture->settings.dry_run = true;
+	g_assert_true(hash_store_find_pinned(store, ADDRESS, &row, &found, &error));
+	g_assert_true(deferred_extents_check(scene->deferred, &row, &is_over, &error));
+	g_assert_no_error(error);
+	g_assert_false(is_over);
+	g_assert_cmpuint(scene->fixture->result.files.gone, ==, 1);
+	g_assert_true(hash_store_find_pinned(store, ADDRESS, &row, &found, &error));
+	g_assert_true(found);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -125,6 +143,8 @@ int main(int argc, char **argv)
 	ADD("subvolumes-that-cannot-be-read-are-an-error",
 	    test_subvolumes_that_cannot_be_read_are_an_error);
 	ADD("another-extent-is-lost-without-a-look", test_another_extent_is_lost_without_a_look);
+	ADD("a-dry-run-counts-an-extent-that-is-gone-and-keeps-it",
+	    test_a_dry_run_counts_an_extent_that_is_gone_and_keeps_it);
 
 	return g_test_run();
 }
