@@ -107,6 +107,19 @@ static void test_no_more_are_taken_than_are_kept(void)
 	g_assert_cmpuint(witnesses_count(loaded), ==, WITNESSES_OLD);
 }
 
+static void test_no_more_of_the_latest_are_taken_than_are_kept(void)
+{
+	g_autoptr(PassFixture) fixture = pass_fixture_new();
+	g_autoptr(GString) text = g_string_new("7 0");
+	g_autoptr(Witnesses) loaded = NULL;
+
+	for (unsigned i = 0; i <= WITNESSES_LATEST; i++)
+		g_string_append_printf(text, "\nL 5 %u 0 1 1", i);
+	g_assert_true(hash_store_set_note(fixture->pass.store, NOTE, text->str, NULL));
+	g_assert_true(witnesses_load(fixture->pass.store, NOTE, &loaded, NULL));
+	g_assert_cmpuint(loaded->latest->len, ==, WITNESSES_LATEST);
+}
+
 static bool keep_even(Witness *witness, void *data, bool *ret, GError **error)
 {
 	(void)error;
@@ -158,6 +171,8 @@ int main(int argc, char **argv)
 	g_test_add_func("/witnesses/store", test_the_store_has_them_all);
 	g_test_add_func("/witnesses/damaged", test_of_a_damaged_note_nothing_is_taken);
 	g_test_add_func("/witnesses/bounded", test_no_more_are_taken_than_are_kept);
+	g_test_add_func("/witnesses/bounded-latest",
+			test_no_more_of_the_latest_are_taken_than_are_kept);
 	g_test_add_func("/witnesses/filter", test_a_filter_drops_some_and_changes_others);
 	g_test_add_func("/witnesses/sample", test_a_sample_is_of_all_that_was_added);
 	return g_test_run();
