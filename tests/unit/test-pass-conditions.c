@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/manager/pass-conditions.h"
+
+#include "common/mounts/filesystem-lock.h"
+#include "common/system/lock-file.h"
+#include "kernel-ioctl/call/fd.h"
 #include "tests/unit/scratch.h"
 
 #include <unistd.h>
@@ -152,11 +156,41 @@ static void test_the_machine_is_on_battery_if_nothing_else_gives_power(Scene *sc
 	}
 }
 
+/* Look closer at the filesystem @uuid, which no disk hinders. */
+static ScheduleState look_closer(const Scene *scene, const char *uuid)
+{
+	ScheduleState state = look(scene, MINUTE);
+
+	pass_conditions_look_closer(scene->conditions, uuid, false, &state);
+	return state;
+}
+
+static void test_who_works_on_it_is_named_as_long_as_they_do(Scene *scene, const void *data)
+{
+	g_autofree char *uuid = g_uuid_string_random();
+	g_autofree char *path = lock_file_path(uuid);
+	g_autofree char *expected = g_strdup_printf("process %d works on it", getpid());
+	g_auto(Fd) fd = -1;
+
+	g_assert_true(filesystem_lock(uuid, &fd, NULL));
+	g_assert_true(look_closer(scene, uuid).is_held);
+	g_assert_cmpstr(pass_conditions_text(scene->conditions, WAIT_LOCKED), ==, expected);
+
+	fd_close(&fd);
+	g_assert_false(look_closer(scene, uuid).is_held);
+	g_assert_null(pass_conditions_text(scene->conditions, WAIT_LOCKED));
+	g_assert_cmpint(unlink(path), ==, 0);
+}
+
 #define ADD(name, test)                                                                            \
 	g_test_add("/pass-conditions/" name, Scene, NULL, scene_set_up, test, scene_tear_down)
 
 int main(int argc, char **argv)
 {
+	g_autoptr(Scratch) locks = scratch_new();
+
+	/* The test cannot choose the directory of root's locks. */
+	g_setenv("XDG_RUNTIME_DIR", locks->path, true);
 	g_test_init(&argc, &argv, NULL);
 
 	ADD("well", test_of_what_is_well_nothing_is_said);
@@ -164,6 +198,7 @@ int main(int argc, char **argv)
 	ADD("asleep", test_a_disk_sleeps_after_ten_minutes_of_nothing);
 	ADD("does-not-turn", test_a_disk_that_does_not_turn_does_not_sleep);
 	ADD("gone", test_a_disk_that_is_gone_does_not_sleep);
+	ADD("locked", test_who_works_on_it_is_named_as_long_as_they_do);
 	ADD("battery", test_the_machine_is_on_battery_if_nothing_else_gives_power);
 
 	return g_test_run();
