@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/bus/bus-objects.h"
 #include "daemon/bus/bus.h"
+#include "kernel-ioctl/call/fd.h"
 #include "tests/unit/fake-manager.h"
 #include "tests/unit/scratch.h"
+
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
 
 /* The bus with many filesystems, which are not mounted, and one peer on the socket.  Main and the peer share a loop. */
 
@@ -15,7 +20,7 @@ typedef struct {
 	Manager manager;
 	Bus *bus;
 	sd_bus *peer;
-	unsigned n_changed, n_added, n_removed, n_listed;
+	unsigned n_changed, n_added, n_removed, n_listed, n_refused;
 	bool is_hung_up;
 } Fixture;
 
@@ -193,6 +198,62 @@ static void test_objects_that_come_and_go_are_told(Fixture *fixture, gconstpoint
 	g_assert_cmpuint(fixture->n_added, ==, 1);
 }
 
+static int on_no_report(sd_bus_message *reply, void *data, sd_bus_error *error)
+{
+	Fixture *fixture = data;
+
+	g_assert_true(sd_bus_message_is_method_error(reply, BUS_ERROR_UNSUITABLE));
+	fixture->n_refused++;
+	return 0;
+}
+
+static void test_before_a_pass_has_ended_there_is_no_report(Fixture *fixture, gconstpointer data)
+{
+	ManagedView view = managed_filesystem_view(fixture->manager.filesystems->pdata[0]);
+	g_autofree char *path = bus_filesystem_path(view.uuid);
+
+	g_assert_cmpint(sd_bus_call_method_async(fixture->peer, NULL, NULL, path,
+						 BUS_FILESYSTEM_INTERFACE, "GetReport",
+						 on_no_report, fixture, ""),
+			>=, 0);
+	wait_for(fixture, &fixture->n_refused, 1);
+}
+
+static int connect_plainly(const Fixture *fixture)
+{
+	g_autofree char *path = scratch_path(fixture->scratch, "socket");
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	g_auto(Fd) fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+	g_assert_cmpint(fd, >=, 0);
+	g_strlcpy(address.sun_path, path, sizeof(address.sun_path));
+	g_assert_cmpint(connect(fd, (const struct sockaddr *)&address, sizeof(address)), ==, 0);
+	return fd_steal(&fd);
+}
+
+/* The kernel names the user of the peer, so the claim of the peer does not matter. */
+static void test_a_peer_may_call_itself_as_it_likes(Fixture *fixture, gconstpointer data)
+{
+	g_autofree char *claim = g_strdup_printf("%u", geteuid() + 1);
+	g_auto(Fd) fd = connect_plainly(fixture);
+	g_autoptr(GString) hello = g_string_new("AUTH EXTERNAL ");
+	int64_t begun_usec = g_get_monotonic_time();
+	char answer[64] = "";
+
+	for (const char *digit = claim; *digit; digit++)
+		g_string_append_printf(hello, "%02x", (unsigned)*digit);
+	g_string_append(hello, "\r\n");
+	/* The protocol begins with a zero. */
+	g_string_prepend_len(hello, "", 1);
+	g_assert_cmpint(write(fd, hello->str, hello->len), ==, hello->len);
+
+	while (read(fd, answer, sizeof(answer) - 1) < 0) {
+		g_assert_cmpint(g_get_monotonic_time() - begun_usec, <, PATIENCE_USEC);
+		g_assert_cmpint(sd_event_run(fixture->loop->event, 1000), >=, 0);
+	}
+	g_assert_true(g_str_has_prefix(answer, "OK "));
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -202,6 +263,9 @@ int main(int argc, char **argv)
 	ADD("/bus/changes-of-all-reach-a-peer", test_changes_of_all_reach_a_peer);
 	ADD("/bus/many-changes-of-one-make-few-signals", test_many_changes_of_one_make_few_signals);
 	ADD("/bus/objects-that-come-and-go-are-told", test_objects_that_come_and_go_are_told);
+	ADD("/bus/before-a-pass-has-ended-there-is-no-report",
+	    test_before_a_pass_has_ended_there_is_no_report);
+	ADD("/bus/a-peer-may-call-itself-as-it-likes", test_a_peer_may_call_itself_as_it_likes);
 
 	return g_test_run();
 }
