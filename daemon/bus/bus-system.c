@@ -54,7 +54,6 @@ static void leave(BusSystem *system)
 		return;
 
 	system->listener.lost(system->listener.data, connection);
-	sd_bus_detach_event(connection);
 	sd_bus_close_unref(connection);
 }
 

@@ -57,7 +57,6 @@ typedef struct {
 static void peer_free(Peer *peer)
 {
 	bus_input_free(peer->input);
-	sd_bus_detach_event(peer->connection);
 	sd_bus_close_unref(peer->connection);
 	g_free(peer);
 }
