@@ -246,7 +246,7 @@ static bool may_share(TargetSharer *self, const OpenObject *target, const OpenOb
 {
 	Sharer *sharer = self->sharer;
 
-	*ret = !source || sharer->pass->settings->across_owners == ACROSS_OWNERS ||
+	*ret = sharer->pass->settings->across_owners == ACROSS_OWNERS ||
 	       source->owner == target->owner;
 	if (*ret || self->other_owner == target->id)
 		return true;
@@ -262,15 +262,16 @@ static bool share_with(TargetSharer *self, const Run *run, OpenObject *target, O
 	Sharer *sharer = self->sharer;
 	bool allowed;
 
-	if (source && !source->is_usable) {
-		/* The next pass finds the target another source. */
-		postponed_add(sharer->pass->postponed, sharer->pass->store, target->id);
-		return true;
+	if (source->is_usable) {
+		if (!may_share(self, target, source, &allowed, error))
+			return false;
+		if (allowed && !share_run(self->runs, run, source, error))
+			return false;
 	}
-
-	if (!may_share(self, target, source, &allowed, error))
-		return false;
-	return !allowed || share_run(self->runs, run, source, error);
+	/* Another thread may have given it up meanwhile.  The next pass finds the target another source. */
+	if (!source->is_usable && source != target)
+		postponed_add(sharer->pass->postponed, sharer->pass->store, target->id);
+	return true;
 }
 
 /* Share the run of the present target.  Wait for its source first, which an earlier target may still change. */
