@@ -11,11 +11,9 @@
 
 static const atomic_bool go_on;
 
-/* Put @n passes, and close the store.  Returns its file. */
-static char *put_passes(PassFixture *fixture, unsigned n)
+/* Put @n passes, and close the store. */
+static void put_passes(PassFixture *fixture, unsigned n)
 {
-	g_autofree char *name = g_strconcat("state/", fixture->filesystem.uuid, ".sqlite", NULL);
-
 	for (unsigned i = 0; i < n; i++) {
 		g_auto(PassRecord) record = { .started_usec = i, .mount_point = g_strdup("/srv") };
 
@@ -24,6 +22,12 @@ static char *put_passes(PassFixture *fixture, unsigned n)
 	g_assert_true(hash_store_commit(fixture->pass.store, NULL));
 	g_clear_pointer(&fixture->opener, file_opener_free);
 	g_clear_pointer(&fixture->pass.store, hash_store_close);
+}
+
+static char *store_path(const PassFixture *fixture)
+{
+	g_autofree char *name = g_strconcat("state/", fixture->filesystem.uuid, ".sqlite", NULL);
+
 	return scratch_path(fixture->scratch, name);
 }
 
@@ -36,11 +40,12 @@ static char *ask(const PassFixture *fixture, StoreQueryKind kind, GError **error
 static void test_the_history_has_a_line_of_each_pass(void)
 {
 	g_autoptr(PassFixture) fixture = pass_fixture_new();
-	g_autofree char *path = put_passes(fixture, 2);
 	g_autoptr(GError) error = NULL;
-	g_autofree char *text = ask(fixture, STORE_QUERY_HISTORY, &error);
+	g_autofree char *text = NULL;
 	g_auto(GStrv) lines = NULL;
 
+	put_passes(fixture, 2);
+	text = ask(fixture, STORE_QUERY_HISTORY, &error);
 	g_assert_no_error(error);
 	lines = g_strsplit(text, "\n", -1);
 	g_assert_cmpuint(g_strv_length(lines), ==, 3);
@@ -52,10 +57,11 @@ static void test_the_history_has_a_line_of_each_pass(void)
 static void test_without_a_store_the_history_is_empty(void)
 {
 	g_autoptr(PassFixture) fixture = pass_fixture_new();
-	g_autofree char *path = put_passes(fixture, 0);
+	g_autofree char *path = store_path(fixture);
 	g_autoptr(GError) error = NULL;
 	g_autofree char *text = NULL;
 
+	put_passes(fixture, 0);
 	g_assert_cmpint(unlink(path), ==, 0);
 	text = ask(fixture, STORE_QUERY_HISTORY, &error);
 	g_assert_no_error(error);
@@ -102,9 +108,10 @@ static void test_of_a_damaged_store_nothing_is_told(void)
 
 	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
 		g_autoptr(PassFixture) fixture = pass_fixture_new();
-		g_autofree char *path = put_passes(fixture, 2);
+		g_autofree char *path = store_path(fixture);
 		g_autoptr(GError) error = NULL;
 
+		put_passes(fixture, 2);
 		damage(path, cases[i].table);
 		g_assert_null(ask(fixture, cases[i].kind, &error));
 		g_assert_error(error, HASH_STORE_ERROR, HASH_STORE_ERROR_CORRUPT);
