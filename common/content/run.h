@@ -19,7 +19,8 @@ typedef struct {
 	uint64_t source_block;
 	uint64_t blocks;
 	uint32_t source;
-	uint32_t source_class; /* the upper half of its rank */
+	/* The upper half of the source's rank; 0 if a stretch or a search gave the run. */
+	uint32_t source_class;
 } Run;
 
 static inline uint32_t run_target(const Run *run)

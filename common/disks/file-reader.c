@@ -404,16 +404,16 @@ static bool pay(const FileReader *reader, uint64_t offset, uint64_t end)
 			     reader->stop);
 }
 
-/* Enter the windows of the range.  Returns whether it was charged when it was fetched, so that they were entered then. */
-static bool was_charged(FileReader *reader, uint64_t offset, uint64_t end)
+/* Enter the windows of the range; false: it was charged when it was fetched, and they were entered then. */
+static bool enter_uncharged(FileReader *reader, uint64_t offset, uint64_t end)
 {
 	g_auto(Locked) locked G_GNUC_UNUSED = locked_take(&reader->mutex);
 
 	if (offset >= reader->charged_start && end <= reader->charged_end)
-		return true;
+		return false;
 
 	enter_windows(reader, offset, end);
-	return false;
+	return true;
 }
 
 static bool prepare(FileReader *reader, uint64_t offset, uint64_t length)
@@ -423,7 +423,7 @@ static bool prepare(FileReader *reader, uint64_t offset, uint64_t length)
 	if (atomic_load(reader->stop))
 		return false;
 
-	return offset >= end || was_charged(reader, offset, end) || pay(reader, offset, end);
+	return offset >= end || !enter_uncharged(reader, offset, end) || pay(reader, offset, end);
 }
 
 /* True if all windows of the range, which were entered, were kept. */

@@ -7,6 +7,14 @@
 
 #define ROOT_TREE 1
 
+const BtrfsInfo fake_files_info = {
+	.checksum = BTRFS_CHECKSUM_CRC32C,
+	.sum_bytes = 4,
+	.sector_bytes = 4096,
+	.node_bytes = 16384,
+	.generation = FAKE_FILES_GENERATION,
+};
+
 FakeFiles *fake_files_new(void)
 {
 	FakeFiles *files = g_new0(FakeFiles, 1);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #pragma once
 
+#include "kernel-ioctl/btrfs/btrfs-info.h"
 #include "tests/unit/fake-btrfs.h"
 
 #include <glib.h>
@@ -16,6 +17,9 @@ typedef struct {
 
 /* The transaction that runs. */
 #define FAKE_FILES_GENERATION 100
+
+/* What is asked of it before anything else: CRC32C of blocks of 4 KiB. */
+extern const BtrfsInfo fake_files_info;
 
 FakeFiles *fake_files_new(void);
 void fake_files_free(FakeFiles *files);

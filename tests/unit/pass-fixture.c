@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "tests/unit/pass-fixture.h"
 
+#include "kernel-ioctl/btrfs/btrfs-subvolumes.h"
 #include "kernel-ioctl/file/dedupe-range.h"
 
+#include <linux/btrfs_tree.h>
 #include <string.h>
 
 #define UUID "3d0e6d5b-7c4f-4b4a-9d51-0c5e8a1b2c3d"
@@ -65,9 +67,26 @@ void pass_fixture_free(PassFixture *fixture)
 	hash_store_close(fixture->pass.store);
 	pass_result_clear(&fixture->result);
 	settings_clear(&fixture->settings);
+	g_clear_pointer(&fixture->filesystem.roots, g_ptr_array_unref);
 	g_free(fixture->filesystem.mount_point);
 	scratch_free(fixture->scratch);
 	g_free(fixture);
+}
+
+void pass_fixture_pose_as_btrfs(PassFixture *fixture, int fd)
+{
+	Filesystem *filesystem = &fixture->filesystem;
+
+	filesystem->fd = fd;
+	filesystem->identity.kind = FS_KIND_BTRFS;
+	filesystem->identity.uuid[0] = 1;
+	fixture->top = (FilesystemRoot){ .path = filesystem->mount_point,
+					 .subvolume = BTRFS_SUBVOLUME_TOP,
+					 .inode = BTRFS_FIRST_FREE_OBJECTID,
+					 .is_top = true };
+	filesystem->roots = g_ptr_array_new();
+	g_ptr_array_add(filesystem->roots, &fixture->top);
+	fixture->settings.min_size_bytes = SETTINGS_MIN_SIZE_UNSET;
 }
 
 uint32_t pass_fixture_put_object(PassFixture *fixture, const Object *object)

@@ -20,6 +20,7 @@ typedef struct {
 	atomic_bool stop;
 	Pass pass;
 	FileOpener *opener;
+	FilesystemRoot top; /* of pass_fixture_pose_as_btrfs() */
 } PassFixture;
 
 #define FIXTURE_BLOCK_BYTES   4096
@@ -27,6 +28,9 @@ typedef struct {
 
 PassFixture *pass_fixture_new(void);
 void pass_fixture_free(PassFixture *fixture);
+
+/* From now on the filesystem is a btrfs whose top level is mounted; @fd is open on it.  The store lies on another one. */
+void pass_fixture_pose_as_btrfs(PassFixture *fixture, int fd);
 
 /* Add a fingerprinted object of @blocks whole blocks, named "object-ID".  Returns its id. */
 uint32_t pass_fixture_put(PassFixture *fixture, uint64_t blocks, unsigned flags);

@@ -17,13 +17,6 @@
 
 #define HALF (BLOCKS / 2)
 
-static const BtrfsInfo info = {
-	.checksum = BTRFS_CHECKSUM_CRC32C,
-	.sum_bytes = 4,
-	.sector_bytes = FIXTURE_BLOCK_BYTES,
-	.node_bytes = 16384,
-};
-
 /* Extents that begin with the same blocks. */
 typedef struct {
 	PassFixture *fixture;
@@ -66,7 +59,7 @@ static void begin(Scene *scene)
 	g_autoptr(GError) error = NULL;
 
 	fake_files_use(scene->files);
-	scene->sums = extent_sums_new(FAKE_BTRFS_FD, &info, secret);
+	scene->sums = extent_sums_new(FAKE_BTRFS_FD, &fake_files_info, secret);
 	g_assert_true(hash_store_commit(pass->store, &error));
 	scene->table = object_table_new(pass->store, RANK_BY_SIZE, pass->settings, NULL, &error);
 	g_assert_no_error(error);

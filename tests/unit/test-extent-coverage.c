@@ -2,11 +2,8 @@
 #include "daemon/btrfs/plan/extent-coverage.h"
 
 #include "hashstore/hash-store.h"
-#include "kernel-ioctl/btrfs/btrfs-subvolumes.h"
 #include "tests/unit/fake-files.h"
 #include "tests/unit/pass-fixture.h"
-
-#include <linux/btrfs_tree.h>
 
 #define BLOCK     FIXTURE_BLOCK_BYTES
 #define SUBVOLUME UINT64_C(256)
@@ -25,17 +22,9 @@
 #define BLOCKS 32
 #define HALF   (BLOCKS / 2)
 
-static const BtrfsInfo info = {
-	.checksum = BTRFS_CHECKSUM_CRC32C,
-	.sum_bytes = 4,
-	.sector_bytes = BLOCK,
-	.node_bytes = 16384,
-};
-
 typedef struct {
 	PassFixture *fixture;
 	FakeFiles *files;
-	FilesystemRoot top;
 	Object source;
 	Object target;
 	ObjectTable *table;
@@ -48,22 +37,10 @@ typedef struct {
 
 static void set_up(Scene *scene, const void *data)
 {
-	Filesystem *filesystem;
-
 	scene->fixture = pass_fixture_new();
 	scene->files = fake_files_new();
 	fake_files_add_subvolume(scene->files, SUBVOLUME, false);
-	filesystem = &scene->fixture->filesystem;
-	filesystem->fd = FAKE_BTRFS_FD;
-	/* The store lies on another one. */
-	filesystem->identity.uuid[0] = 1;
-	scene->top = (FilesystemRoot){ .path = filesystem->mount_point,
-				       .subvolume = BTRFS_SUBVOLUME_TOP,
-				       .inode = BTRFS_FIRST_FREE_OBJECTID,
-				       .is_top = true };
-	filesystem->roots = g_ptr_array_new();
-	g_ptr_array_add(filesystem->roots, &scene->top);
-	scene->fixture->settings.min_size_bytes = SETTINGS_MIN_SIZE_UNSET;
+	pass_fixture_pose_as_btrfs(scene->fixture, FAKE_BTRFS_FD);
 }
 
 /* Add an extent whose blocks have the sums from @first_sum on. */
@@ -126,7 +103,7 @@ static void begin(Scene *scene)
 	g_assert_no_error(error);
 	scene->extent_files = extent_files_new(pass);
 	scene->sources = extent_sources_new(pass, scene->table, scene->extent_files);
-	scene->sums = extent_sums_new(FAKE_BTRFS_FD, &info, secret);
+	scene->sums = extent_sums_new(FAKE_BTRFS_FD, &fake_files_info, secret);
 	scene->refs = extent_refs_new(FAKE_BTRFS_FD, NULL);
 	scene->coverage = extent_coverage_new(pass, scene->sums, scene->sources, scene->refs);
 
@@ -150,7 +127,6 @@ static void tear_down(Scene *scene, const void *data)
 	object_table_free(scene->table);
 	extent_scope_free(pass->btrfs.scope);
 	read_only_subvolumes_free(pass->subvolumes);
-	g_ptr_array_unref(scene->fixture->filesystem.roots);
 	fake_files_free(scene->files);
 	pass_fixture_free(scene->fixture);
 }

@@ -17,14 +17,6 @@
 #define BLOCKS 64
 #define BYTES  ((uint64_t)BLOCKS * FIXTURE_BLOCK_BYTES)
 
-static const BtrfsInfo info = {
-	.checksum = BTRFS_CHECKSUM_CRC32C,
-	.sum_bytes = 4,
-	.sector_bytes = FIXTURE_BLOCK_BYTES,
-	.node_bytes = 16384,
-	.generation = FAKE_FILES_GENERATION,
-};
-
 /* A filesystem with one extent, and an empty store. */
 typedef struct {
 	PassFixture *fixture;
@@ -52,7 +44,7 @@ static void set_up(Scene *scene, const void *data)
 	pass->room = store_room_new(pass->store, pass->settings->state_directory, UINT64_MAX);
 	pass->btrfs.pinned = pinned_extents_new(pass);
 	pass->btrfs.deferred = deferred_extents_new(pass);
-	scene->sums = extent_sums_new(FAKE_BTRFS_FD, &info, secret);
+	scene->sums = extent_sums_new(FAKE_BTRFS_FD, &fake_files_info, secret);
 }
 
 static void tear_down(Scene *scene, const void *data)
@@ -73,7 +65,7 @@ static void test_an_extent_is_put_with_its_sums(Scene *scene, const void *data)
 	g_autoptr(GError) error = NULL;
 	const Object *extent;
 
-	g_assert_true(extents_find(pass, &info, scene->sums, &error));
+	g_assert_true(extents_find(pass, &fake_files_info, scene->sums, &error));
 	g_assert_no_error(error);
 	g_assert_true(hash_store_find_at(pass->store, OBJECT_EXTENTS, ADDRESS, &extent, &error));
 	g_assert_nonnull(extent);
@@ -87,7 +79,7 @@ static void test_a_tree_that_cannot_be_read_is_an_error(Scene *scene, const void
 	g_autoptr(GError) error = NULL;
 
 	fake_btrfs()->error = EIO;
-	g_assert_false(extents_find(&scene->fixture->pass, &info, scene->sums, &error));
+	g_assert_false(extents_find(&scene->fixture->pass, &fake_files_info, scene->sums, &error));
 	g_assert_error(error, G_FILE_ERROR, G_FILE_ERROR_IO);
 }
 

@@ -8,13 +8,6 @@
 #define ADDRESS UINT64_C(0x40000000)
 #define BLOCKS  32
 
-static const BtrfsInfo info = {
-	.checksum = BTRFS_CHECKSUM_CRC32C,
-	.sum_bytes = 4,
-	.sector_bytes = FIXTURE_BLOCK_BYTES,
-	.node_bytes = 16384,
-};
-
 /* A pass with a target that equals an earlier extent. */
 typedef struct {
 	PassFixture *fixture;
@@ -52,7 +45,7 @@ static void set_up(Scene *scene, const void *data)
 	pass = &scene->fixture->pass;
 	pass->committed_usec = g_get_monotonic_time();
 	g_assert_true(hash_store_commit(pass->store, &error));
-	scene->sums = extent_sums_new(FAKE_BTRFS_FD, &info, secret);
+	scene->sums = extent_sums_new(FAKE_BTRFS_FD, &fake_files_info, secret);
 	scene->table = object_table_new(pass->store, RANK_BY_SIZE, pass->settings, NULL, &error);
 	scene->runs =
 		sorter_new(sizeof(Run), run_compare, 1 << 20, scene->fixture->scratch->path, NULL);

@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/btrfs/plan/extent-sources.h"
 
-#include "kernel-ioctl/btrfs/btrfs-subvolumes.h"
 #include "tests/unit/fake-files.h"
 #include "tests/unit/pass-fixture.h"
-
-#include <linux/btrfs_tree.h>
 
 #define KIB UINT64_C(1024)
 
@@ -23,7 +20,6 @@
 typedef struct {
 	PassFixture *fixture;
 	FakeFiles *files;
-	FilesystemRoot top;
 	Object source;
 	Object target;
 	ObjectTable *table;
@@ -33,22 +29,10 @@ typedef struct {
 
 static void set_up(Scene *scene, const void *data)
 {
-	Filesystem *filesystem;
-
 	scene->fixture = pass_fixture_new();
 	scene->files = fake_files_new();
 	fake_files_add_subvolume(scene->files, SUBVOLUME, false);
-	filesystem = &scene->fixture->filesystem;
-	filesystem->fd = FAKE_BTRFS_FD;
-	/* The store lies on another one. */
-	filesystem->identity.uuid[0] = 1;
-	scene->top = (FilesystemRoot){ .path = filesystem->mount_point,
-				       .subvolume = BTRFS_SUBVOLUME_TOP,
-				       .inode = BTRFS_FIRST_FREE_OBJECTID,
-				       .is_top = true };
-	filesystem->roots = g_ptr_array_new();
-	g_ptr_array_add(filesystem->roots, &scene->top);
-	scene->fixture->settings.min_size_bytes = SETTINGS_MIN_SIZE_UNSET;
+	pass_fixture_pose_as_btrfs(scene->fixture, FAKE_BTRFS_FD);
 }
 
 static Object put_extent(Scene *scene, uint64_t address, uint64_t size_bytes)
@@ -90,7 +74,6 @@ static void tear_down(Scene *scene, const void *data)
 	object_table_free(scene->table);
 	extent_scope_free(pass->btrfs.scope);
 	read_only_subvolumes_free(pass->subvolumes);
-	g_ptr_array_unref(scene->fixture->filesystem.roots);
 	fake_files_free(scene->files);
 	pass_fixture_free(scene->fixture);
 }

@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/btrfs/find/inode-inventory.h"
 
-#include "kernel-ioctl/btrfs/btrfs-subvolumes.h"
 #include "tests/unit/fake-files.h"
 #include "tests/unit/pass-fixture.h"
-
-#include <linux/btrfs_tree.h>
 
 #define SUBVOLUME UINT64_C(256)
 #define INODE     UINT64_C(300)
@@ -18,14 +15,12 @@
 typedef struct {
 	PassFixture *fixture;
 	FakeFiles *files;
-	FilesystemRoot top;
 	BtrfsInfo info;
 } Scene;
 
 static void set_up(Scene *scene, const void *data)
 {
 	g_autoptr(GError) error = NULL;
-	Filesystem *filesystem;
 	Settings *settings;
 	Pass *pass;
 
@@ -35,25 +30,15 @@ static void set_up(Scene *scene, const void *data)
 	fake_files_add_inode(scene->files, SUBVOLUME, INODE, BYTES, NO_SUMS, 1);
 	fake_files_use(scene->files);
 
-	filesystem = &scene->fixture->filesystem;
-	filesystem->fd = FAKE_BTRFS_FD;
-	filesystem->identity.kind = FS_KIND_BTRFS;
-	/* The store lies on another one. */
-	filesystem->identity.uuid[0] = 1;
-	scene->top = (FilesystemRoot){ .path = filesystem->mount_point,
-				       .subvolume = BTRFS_SUBVOLUME_TOP,
-				       .inode = BTRFS_FIRST_FREE_OBJECTID,
-				       .is_top = true };
-	filesystem->roots = g_ptr_array_new();
-	g_ptr_array_add(filesystem->roots, &scene->top);
+	pass_fixture_pose_as_btrfs(scene->fixture, FAKE_BTRFS_FD);
 	settings = &scene->fixture->settings;
 	settings->compressed = COMPRESSED_READ;
-	settings->min_size_bytes = SETTINGS_MIN_SIZE_UNSET;
 
 	pass = &scene->fixture->pass;
 	pass->filter = filter_new(NULL, 1);
 	pass->subvolumes = read_only_subvolumes_new(settings->read_only_snapshots);
-	pass->btrfs.scope = extent_scope_new(filesystem, settings, pass->filter, NULL, pass->stop);
+	pass->btrfs.scope = extent_scope_new(&scene->fixture->filesystem, settings, pass->filter,
+					     NULL, pass->stop);
 	g_assert_true(read_only_subvolumes_read(pass->subvolumes, FAKE_BTRFS_FD, &error));
 	g_assert_true(btrfs_info_read(FAKE_BTRFS_FD, &scene->info, &error));
 	g_assert_no_error(error);
@@ -66,7 +51,6 @@ static void tear_down(Scene *scene, const void *data)
 	extent_scope_free(pass->btrfs.scope);
 	read_only_subvolumes_free(pass->subvolumes);
 	filter_free(pass->filter);
-	g_ptr_array_unref(scene->fixture->filesystem.roots);
 	fake_files_free(scene->files);
 	pass_fixture_free(scene->fixture);
 }

@@ -35,7 +35,6 @@ static void test_names_read_ahead_may_lack_newer_files_until_all_are_read(void)
 
 	name_finder_free(g_steal_pointer(&finder));
 	throttle_free(fixture->pass.throttle);
-	g_ptr_array_unref(fixture->filesystem.roots);
 }
 
 int main(int argc, char **argv)

@@ -16,13 +16,6 @@
 #define BLOCKS 4
 #define BYTES  ((uint64_t)BLOCKS * BLOCK)
 
-static const BtrfsInfo info = {
-	.checksum = BTRFS_CHECKSUM_CRC32C,
-	.sum_bytes = 4,
-	.sector_bytes = BLOCK,
-	.node_bytes = 16384,
-};
-
 /* The first look at files with small extents. */
 typedef struct {
 	PassFixture *fixture;
@@ -69,9 +62,9 @@ static void begin(Scene *scene)
 	Pass *pass = &scene->fixture->pass;
 
 	fake_files_use(scene->files);
-	scene->sums = extent_sums_new(FAKE_BTRFS_FD, &info, secret);
-	scene->fingerprinter = extent_fingerprinter_new(pass, &info, scene->sums);
-	scene->finder = stretch_finder_new(pass, &info, scene->fingerprinter, true);
+	scene->sums = extent_sums_new(FAKE_BTRFS_FD, &fake_files_info, secret);
+	scene->fingerprinter = extent_fingerprinter_new(pass, &fake_files_info, scene->sums);
+	scene->finder = stretch_finder_new(pass, &fake_files_info, scene->fingerprinter, true);
 }
 
 static void tear_down(Scene *scene, const void *data)

@@ -17,13 +17,6 @@
 #define BLOCKS 16
 #define HALF   (BLOCKS / 2)
 
-static const BtrfsInfo info = {
-	.checksum = BTRFS_CHECKSUM_CRC32C,
-	.sum_bytes = 4,
-	.sector_bytes = BLOCK,
-	.node_bytes = 16384,
-};
-
 /* A stretch of two extents, which equals a third one. */
 typedef struct {
 	PassFixture *fixture;
@@ -89,7 +82,7 @@ static void set_up(Scene *scene, const void *data)
 	fake_files_use(scene->files);
 
 	pass = &scene->fixture->pass;
-	scene->sums = extent_sums_new(FAKE_BTRFS_FD, &info, secret);
+	scene->sums = extent_sums_new(FAKE_BTRFS_FD, &fake_files_info, secret);
 	g_assert_true(hash_store_commit(pass->store, &error));
 	scene->table = object_table_new(pass->store, RANK_BY_SIZE, pass->settings, NULL, &error);
 	g_assert_no_error(error);
