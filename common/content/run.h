@@ -19,7 +19,7 @@ typedef struct {
 	uint64_t source_block;
 	uint64_t blocks;
 	uint32_t source;
-	/* The upper half of the source's rank; 0 if a stretch or a search gave the run. */
+	/* object_table_rank_class() of the source; 0: a hole. */
 	uint32_t source_class;
 } Run;
 

@@ -300,6 +300,11 @@ uint64_t object_table_rank(ObjectTable *table, uint32_t object)
 	return rank << 32 | object;
 }
 
+uint32_t object_table_rank_class(ObjectTable *table, uint32_t object)
+{
+	return (uint32_t)(object_table_rank(table, object) >> 32);
+}
+
 bool object_table_is_live(uint32_t object, void *data)
 {
 	return (object_table_facts(data, object) &

@@ -90,6 +90,9 @@ void object_table_count(ObjectTable *table, uint32_t object);
  */
 uint64_t object_table_rank(ObjectTable *table, uint32_t object);
 
+/* The rank without the id: its upper 32 bits. */
+uint32_t object_table_rank_class(ObjectTable *table, uint32_t object);
+
 /* For groups_open(): whether the object may be matched; @data is the ObjectTable. */
 bool object_table_is_live(uint32_t object, void *data);
 

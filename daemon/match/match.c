@@ -382,8 +382,7 @@ static bool add_run(Matcher *matcher, const Pair *first, uint64_t end_block, GEr
 	};
 
 	if (first->source != RUN_HOLE)
-		run.source_class =
-			(uint32_t)(object_table_rank(matcher->table, first->source) >> 32);
+		run.source_class = object_table_rank_class(matcher->table, first->source);
 	if (first->blocks == ANCHOR_WHOLE_BLOCK &&
 	    !object_blocks(matcher, run_target(&run), &run.blocks, error))
 		return false;

@@ -124,8 +124,12 @@ static unsigned count_runs(Scene *scene, uint32_t target)
 	const Run *run;
 	unsigned n = 0;
 
-	while (sorter_next(scene->runs, (const void **)&run, &error) && run)
+	while (sorter_next(scene->runs, (const void **)&run, &error) && run) {
+		g_assert_cmpuint(run->source_class, ==,
+				 object_table_rank_class(scene->table, run->source));
+		g_assert_cmpuint(run->source_class, !=, 0);
 		n += run_target(run) == target;
+	}
 	g_assert_no_error(error);
 	return n;
 }

@@ -127,6 +127,9 @@ static void test_a_run_of_a_stretch_becomes_one_of_each_extent(Scene *scene, con
 		g_assert_cmpuint(run_target(run), ==, scene->parts[i]);
 		g_assert_cmpuint(run->target_block, ==, 0);
 		g_assert_cmpuint(run->source, ==, scene->source);
+		g_assert_cmpuint(run->source_class, ==,
+				 object_table_rank_class(scene->table, scene->source));
+		g_assert_cmpuint(run->source_class, !=, 0);
 		g_assert_cmpuint(run->source_block, ==, i * HALF);
 		g_assert_cmpuint(run->blocks, ==, HALF);
 	}

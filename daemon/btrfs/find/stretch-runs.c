@@ -168,6 +168,8 @@ static bool add_run(Resolver *resolver, uint32_t target, uint64_t target_block, 
 		.source = source,
 	};
 
+	if (source != RUN_HOLE)
+		run.source_class = object_table_rank_class(resolver->table, source);
 	return sorter_add(resolver->to, &run, error);
 }
 

@@ -407,6 +407,7 @@ static bool add_runs(BlockSearch *search, uint32_t id, Sorter *runs, GError **er
 			.target_block = first->block,
 			.source_block = hits[i].block,
 			.source = id,
+			.source_class = object_table_rank_class(search->table, id),
 		};
 
 		n = stretch_length(search, &hits[i], n_hits - i);
