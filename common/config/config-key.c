@@ -59,7 +59,7 @@ static const ConfigKey keys[] = {
 		EVERYWHERE(store_limit_bytes),
 		.type = CONFIG_BYTES,
 		WORD("auto", SETTINGS_STORE_LIMIT_AUTO),
-		.help = "Largest size of a filesystem's store; auto is 64M and 1/128 of the "
+		.help = "Largest size of a filesystem's store; auto is 64M and 1/32 of the "
 			"filesystem.",
 	},
 	{

@@ -12,7 +12,7 @@ let
     StoreLimit = lib.mkOption {
       type = types.nullOr types.str;
       default = null;
-      description = "Largest size of a filesystem's store; auto is 64M and 1/128 of the filesystem.  Takes auto or a size.  The default is auto.";
+      description = "Largest size of a filesystem's store; auto is 64M and 1/32 of the filesystem.  Takes auto or a size.  The default is auto.";
     };
     FleetKey = lib.mkOption {
       type = types.nullOr types.str;

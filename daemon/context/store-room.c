@@ -4,7 +4,7 @@
 #include <sys/statvfs.h>
 
 #define DEFAULT_BYTES    (UINT64_C(64) << 20)
-#define DEFAULT_FRACTION 128
+#define DEFAULT_FRACTION 32
 
 #define RESERVE_FRACTION  20
 #define RESERVE_BYTES_MAX (UINT64_C(1) << 30)

@@ -29,8 +29,9 @@ StoreRoom *store_room_new(HashStore *store, const char *state_directory, uint64_
 void store_room_free(StoreRoom *room);
 
 /*
- * The limit for a filesystem of @filesystem_bytes: 64 MiB, and 1/128 of the filesystem.  A store takes about
- * 1/2000 of the data and 100 bytes a file, so only a filesystem of tiny files comes near it.
+ * The limit for a filesystem of @filesystem_bytes: 64 MiB, and 1/32 of the filesystem.  A store takes about
+ * 1/2000 of the data and 80 to 150 bytes a file.  The smallest file takes 4.6 KiB of XFS, so also one that is full
+ * of these fits.
  */
 uint64_t store_room_default_bytes(uint64_t filesystem_bytes);
 

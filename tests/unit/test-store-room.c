@@ -50,9 +50,9 @@ static uint64_t take(Fixture *fixture, uint64_t data_bytes, bool has_anchors)
 static void test_the_limit_grows_with_the_filesystem(void)
 {
 	g_assert_cmpuint(store_room_default_bytes(0), ==, 64 * MIB);
-	g_assert_cmpuint(store_room_default_bytes(127), ==, 64 * MIB);
-	g_assert_cmpuint(store_room_default_bytes(128), ==, 64 * MIB + 1);
-	g_assert_cmpuint(store_room_default_bytes(128 * GIB), ==, 64 * MIB + GIB);
+	g_assert_cmpuint(store_room_default_bytes(31), ==, 64 * MIB);
+	g_assert_cmpuint(store_room_default_bytes(32), ==, 64 * MIB + 1);
+	g_assert_cmpuint(store_room_default_bytes(32 * GIB), ==, 64 * MIB + GIB);
 }
 
 static void test_as_much_is_taken_as_there_is_room(Fixture *fixture, const void *data)

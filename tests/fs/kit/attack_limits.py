@@ -23,7 +23,7 @@ STORE_SHARE = 500
 STORE_CONSTANT_BYTES = MIB
 # --store-limit by default; half of it is for clones where the store does not know that they are.
 STORE_DEFAULT_BYTES = 64 * MIB
-STORE_DEFAULT_SHARE = 128
+STORE_DEFAULT_SHARE = 32
 # Names of directories come to this.
 STORE_BYTES_PER_INODE = 150
 # Readers and sorting have bounds of their own; 64 MiB of them is --memory.
