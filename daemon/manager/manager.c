@@ -132,28 +132,33 @@ static Metrics *collect_metrics(void *data)
 /* Look at filesystems that wait for a disk slot, or at all others.  Returns when to look again. */
 static int64_t look_at(Manager *manager, const DiskTopology *topology, bool waits_for_turn)
 {
-	int64_t next_usec = SCHEDULE_NEVER;
+	int64_t first_usec = SCHEDULE_NEVER;
 
 	for (size_t i = 0; i < manager->filesystems->len; i++) {
 		ManagedFilesystem *managed = manager->filesystems->pdata[i];
 		ManagedView view = managed_filesystem_view(managed);
 
-		if ((view.waits == WAIT_DISK_BUSY) == waits_for_turn)
-			next_usec = MIN(next_usec, managed_filesystem_look(managed, topology));
+		if ((view.waits == WAIT_DISK_BUSY) == waits_for_turn) {
+			int64_t next_usec = managed_filesystem_look(managed, topology);
+
+			first_usec = MIN(first_usec, next_usec);
+		}
 	}
 
-	return next_usec;
+	return first_usec;
 }
 
 static int on_timer(sd_event_source *source, uint64_t usec, void *data)
 {
 	g_autoptr(DiskTopology) topology = disk_topology_new_look(disk_topology_system());
 	Manager *manager = data;
-	int64_t next_usec;
+	int64_t turn_usec, other_usec, next_usec;
 	int failed;
 
 	sd_event_source_set_enabled(source, SD_EVENT_OFF);
-	next_usec = MIN(look_at(manager, topology, true), look_at(manager, topology, false));
+	turn_usec = look_at(manager, topology, true);
+	other_usec = look_at(manager, topology, false);
+	next_usec = MIN(turn_usec, other_usec);
 
 	/* Keep the time if an immediate look was requested meanwhile. */
 	if (sd_event_source_get_enabled(source, NULL) > 0 || next_usec == SCHEDULE_NEVER)
