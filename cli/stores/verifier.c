@@ -179,7 +179,8 @@ static bool read_data(Verifier *verifier, int fd, uint64_t offset, uint64_t end,
 static uint64_t data_end(const Verifier *verifier, int fd, uint64_t start, uint64_t size_bytes)
 {
 	uint64_t block_bytes = verifier->block_bytes;
-	uint64_t end = MIN(extent_map_skip_data(fd, start), size_bytes);
+	uint64_t hole = extent_map_skip_data(fd, start);
+	uint64_t end = MIN(hole, size_bytes);
 
 	/* A file truncated meanwhile has no data at @start any more. */
 	end = MAX((end + block_bytes - 1) / block_bytes * block_bytes, start + block_bytes);
@@ -192,8 +193,9 @@ static bool read_file(Verifier *verifier, int fd, uint64_t size_bytes, FileSums 
 	uint64_t offset = 0;
 
 	while (offset < size_bytes) {
-		uint64_t data = MIN(extent_map_skip_hole(fd, offset), size_bytes);
-		uint64_t start = data < size_bytes ? data - data % verifier->block_bytes : data;
+		uint64_t data = extent_map_skip_hole(fd, offset);
+		uint64_t start =
+			data < size_bytes ? data - data % verifier->block_bytes : size_bytes;
 		uint64_t end =
 			start < size_bytes ? data_end(verifier, fd, start, size_bytes) : start;
 

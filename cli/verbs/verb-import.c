@@ -43,7 +43,9 @@ static ExitStatus read_all(ImportReader *reader, const char *name, const char *d
 		bool found = true;
 
 		if (!import_reader_next(reader, &imported, &found, &error)) {
-			status = MAX(status, say_failed(error));
+			ExitStatus failed = say_failed(error);
+
+			status = MAX(status, failed);
 			found = !g_error_matches(error, G_FILE_ERROR, G_FILE_ERROR_IO);
 		} else if (found) {
 			say(&imported, directory);
