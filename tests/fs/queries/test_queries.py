@@ -203,7 +203,9 @@ def shown_on_a_terminal(images, verb):
         query.send_signal(signal.SIGCONT)
         assert query.wait(60) == 0
     os.write(slave, b"end")
-    shown = os.read(master, 65536).decode()
+    shown = ""
+    while not shown.endswith("end"):  # the kernel hands it over in parts
+        shown += os.read(master, 65536).decode()
     os.close(slave)
     os.close(master)
     return shown
