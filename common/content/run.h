@@ -19,7 +19,7 @@ typedef struct {
 	uint64_t source_block;
 	uint64_t blocks;
 	uint32_t source;
-	/* object_table_rank_class() of the source; 0: a hole. */
+	/* object_table_rank_class() of the source, for RunOrder; 0: a hole, or a run that is planned at once. */
 	uint32_t source_class;
 } Run;
 

@@ -156,6 +156,7 @@ static int on_timer(sd_event_source *source, uint64_t usec, void *data)
 	int failed;
 
 	sd_event_source_set_enabled(source, SD_EVENT_OFF);
+	/* Not in MIN(), which would look twice. */
 	turn_usec = look_at(manager, topology, true);
 	other_usec = look_at(manager, topology, false);
 	next_usec = MIN(turn_usec, other_usec);
