@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "tests/unit/pass-fixture.h"
 
+#include "hashstore/objects/names.h"
 #include "kernel-ioctl/btrfs/btrfs-subvolumes.h"
+#include "kernel-ioctl/call/fd.h"
 #include "kernel-ioctl/file/dedupe-range.h"
+#include "kernel-ioctl/file/file-stat.h"
 
 #include <linux/btrfs_tree.h>
 #include <string.h>
@@ -113,6 +116,41 @@ uint32_t pass_fixture_put(PassFixture *fixture, uint64_t blocks, unsigned flags)
 {
 	return pass_fixture_put_object(fixture, &(Object){
 							.size_bytes = blocks * FIXTURE_BLOCK_BYTES,
+							.state = OBJECT_DONE,
+							.flags = flags,
+						});
+}
+
+uint64_t pass_fixture_put_root(PassFixture *fixture)
+{
+	const char *path = fixture->scratch->path;
+	DirectoryName row = { .name = (const uint8_t *)path, .name_bytes = strlen(path) };
+	g_autoptr(GError) error = NULL;
+	FileStat stat;
+
+	g_assert_cmpint(file_stat_at(fixture->scratch->fd, "", &stat), ==, 0);
+	row.inode = stat.inode;
+	if (!hash_store_put_directory(fixture->pass.store, &row, &error))
+		g_error("%s", error->message);
+
+	return stat.inode;
+}
+
+uint32_t pass_fixture_put_file(PassFixture *fixture, size_t size_bytes, unsigned flags)
+{
+	uint32_t id = hash_store_next_object(fixture->pass.store);
+	g_autofree char *name = g_strdup_printf("object-%u", id);
+	g_auto(Fd) fd = scratch_create(fixture->scratch, name, size_bytes, id);
+	FileStat stat;
+
+	g_assert_cmpint(file_stat_at(fd, "", &stat), ==, 0);
+	return pass_fixture_put_object(fixture, &(Object){
+							.inode = stat.inode,
+							.parent = pass_fixture_put_root(fixture),
+							.size_bytes = size_bytes,
+							.btime_nsec = stat.btime_nsec,
+							.mtime_nsec = stat.mtime_nsec,
+							.ctime_nsec = stat.ctime_nsec,
 							.state = OBJECT_DONE,
 							.flags = flags,
 						});

@@ -38,6 +38,12 @@ uint32_t pass_fixture_put(PassFixture *fixture, uint64_t blocks, unsigned flags)
 /* The same with the fields of @object, except id, name, and those of its place that are 0. */
 uint32_t pass_fixture_put_object(PassFixture *fixture, const Object *object);
 
+/* Put the fixture's directory as the start of the walk, so that files are found by name.  Returns its inode. */
+uint64_t pass_fixture_put_root(PassFixture *fixture);
+
+/* Make a file there, and add it as a fingerprinted object.  Returns its id. */
+uint32_t pass_fixture_put_file(PassFixture *fixture, size_t size_bytes, unsigned flags);
+
 void pass_fixture_put_anchor(PassFixture *fixture, uint64_t digest, uint32_t object,
 			     uint32_t block);
 

@@ -35,15 +35,6 @@ static void put_directory(PassFixture *fixture, uint64_t inode, uint64_t parent,
 		g_error("%s", error->message);
 }
 
-/* Put the start of the walk.  Returns its inode. */
-static uint64_t put_root(PassFixture *fixture)
-{
-	uint64_t inode = inode_at(fixture, "");
-
-	put_directory(fixture, inode, 0, fixture->scratch->path);
-	return inode;
-}
-
 /* Make the directory @path, whose last component is @name, and put it into the store. */
 static uint64_t make_directory(PassFixture *fixture, uint64_t parent, const char *path,
 			       const char *name)
@@ -97,7 +88,7 @@ static void assert_refused(PassFixture *fixture, uint64_t parent, const char *na
 static void test_a_file_is_opened_by_the_names_above_it(void)
 {
 	g_autoptr(PassFixture) fixture = pass_fixture_new();
-	uint64_t root = put_root(fixture);
+	uint64_t root = pass_fixture_put_root(fixture);
 	uint64_t a = make_directory(fixture, root, "a", "a");
 	uint64_t b = make_directory(fixture, a, "a/\xff\n", "\xff\n");
 
@@ -112,7 +103,7 @@ static void test_a_file_is_opened_by_the_names_above_it(void)
 static void test_what_is_gone_is_gone(void)
 {
 	g_autoptr(PassFixture) fixture = pass_fixture_new();
-	uint64_t root = put_root(fixture);
+	uint64_t root = pass_fixture_put_root(fixture);
 	uint64_t a = make_directory(fixture, root, "a", "a");
 	uint64_t b = make_directory(fixture, a, "a/b", "b");
 
@@ -126,7 +117,7 @@ static void test_what_is_gone_is_gone(void)
 static void test_only_regular_files_are_opened(void)
 {
 	g_autoptr(PassFixture) fixture = pass_fixture_new();
-	uint64_t root = put_root(fixture);
+	uint64_t root = pass_fixture_put_root(fixture);
 	int directory = fixture->scratch->fd;
 
 	make_directory(fixture, root, "a", "a");
@@ -140,7 +131,7 @@ static void test_only_regular_files_are_opened(void)
 static void test_a_directory_that_became_a_symlink_is_not_followed(void)
 {
 	g_autoptr(PassFixture) fixture = pass_fixture_new();
-	uint64_t root = put_root(fixture);
+	uint64_t root = pass_fixture_put_root(fixture);
 	uint64_t a = make_directory(fixture, root, "a", "a");
 	int directory = fixture->scratch->fd;
 
@@ -153,7 +144,7 @@ static void test_a_directory_that_became_a_symlink_is_not_followed(void)
 static void test_another_directory_of_the_same_name_is_not_entered(void)
 {
 	g_autoptr(PassFixture) fixture = pass_fixture_new();
-	uint64_t root = put_root(fixture);
+	uint64_t root = pass_fixture_put_root(fixture);
 	uint64_t a = make_directory(fixture, root, "a", "a");
 	uint64_t b = make_directory(fixture, a, "a/b", "b");
 	int directory = fixture->scratch->fd;
@@ -182,7 +173,7 @@ static void test_names_that_form_a_loop_come_to_an_end(void)
 static void test_more_directories_than_are_kept_open_can_be_used(void)
 {
 	g_autoptr(PassFixture) fixture = pass_fixture_new();
-	uint64_t root = put_root(fixture);
+	uint64_t root = pass_fixture_put_root(fixture);
 	uint64_t inodes[150];
 
 	for (size_t i = 0; i < G_N_ELEMENTS(inodes); i++) {
@@ -205,7 +196,7 @@ static void test_more_directories_than_are_kept_open_can_be_used(void)
 static void test_a_deep_file_is_opened(void)
 {
 	g_autoptr(PassFixture) fixture = pass_fixture_new();
-	uint64_t parent = put_root(fixture);
+	uint64_t parent = pass_fixture_put_root(fixture);
 	g_autoptr(GString) path = g_string_new("d");
 	g_autofree char *leaf = NULL;
 	g_autofree char *expected = NULL;
@@ -229,7 +220,7 @@ static void test_a_deep_file_is_opened(void)
 static void test_a_directory_in_use_stays_open(void)
 {
 	g_autoptr(PassFixture) fixture = pass_fixture_new();
-	uint64_t root = put_root(fixture);
+	uint64_t root = pass_fixture_put_root(fixture);
 	uint64_t used = make_directory(fixture, root, "used", "used");
 	int directory = fixture->scratch->fd;
 
@@ -250,7 +241,7 @@ static void test_a_directory_in_use_stays_open(void)
 static void open_denied(void *data)
 {
 	PassFixture *fixture = data;
-	uint64_t root = put_root(fixture);
+	uint64_t root = pass_fixture_put_root(fixture);
 	uint64_t a = make_directory(fixture, root, "a", "a");
 	uint64_t b = make_directory(fixture, a, "a/b", "b");
 
@@ -275,7 +266,7 @@ static void open_without_descriptors(void *data)
 {
 	PassFixture *fixture = data;
 	struct rlimit limit;
-	uint64_t root = put_root(fixture);
+	uint64_t root = pass_fixture_put_root(fixture);
 	uint64_t a = make_directory(fixture, root, "a", "a");
 	g_auto(Fd) fd = -1;
 	int failed;

@@ -269,6 +269,33 @@ static void test_what_was_shared_before_is_counted_and_settled(WindowFixture *fi
 	g_assert_cmpuint(end, ==, 7);
 }
 
+/* What btrfs calls shared changes as soon as a part of the extent is replaced. */
+static void test_who_has_a_block_is_noted_before_anything_is_shared(WindowFixture *fixture,
+								    const void *data)
+{
+	static const bool expected[] = { false, true, true, false, true, false };
+	const Picture target = { "pqrstvwx", "aBcDE.Gh", 0 },
+		      source = { "pqrstvwx", "ijklmnop", 0 };
+	g_autoptr(BlockSet) others = block_set_new();
+
+	/* Of another target, before. */
+	block_set_add(others, 0, 8);
+	window_fixture_draw(fixture, &target, &source);
+	window_account_note_others(others, fixture->target, FIXTURE_BLOCK);
+	window_fixture_move(fixture->target, "AbCdefgH");
+	window_fixture_map(fixture, 0, 2, 6);
+	window_account_recall_others(others, fixture->window);
+	for (size_t i = 0; i < G_N_ELEMENTS(expected); i++)
+		g_assert_cmpint(fixture->window->target_shared[i], ==, expected[i]);
+
+	/* If nothing is known, nothing counts as freed. */
+	window_fixture_move(fixture->target, NULL);
+	window_account_note_others(others, fixture->target, FIXTURE_BLOCK);
+	window_account_recall_others(others, fixture->window);
+	for (size_t i = 0; i < G_N_ELEMENTS(expected); i++)
+		g_assert_true(fixture->window->target_shared[i]);
+}
+
 static void test_compared_bytes_are_charged(WindowFixture *fixture, const void *data)
 {
 	fixture->window->read_bytes = 6 * FIXTURE_BLOCK;
@@ -307,6 +334,8 @@ int main(int argc, char **argv)
 	ADD("a-dry-run-counts-as-if-all-was-shared", test_a_dry_run_counts_as_if_all_was_shared);
 	ADD("what-was-shared-before-is-counted-and-settled",
 	    test_what_was_shared_before_is_counted_and_settled);
+	ADD("who-has-a-block-is-noted-before-anything-is-shared",
+	    test_who_has_a_block_is_noted_before_anything_is_shared);
 	ADD("compared-bytes-are-charged", test_compared_bytes_are_charged);
 
 	return g_test_run();

@@ -2,6 +2,7 @@
 #include "tests/unit/window-fixture.h"
 
 #include "daemon/share/clone-pairs.h"
+#include "kernel-ioctl/xfs/xfs-abi.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -18,6 +19,9 @@
 /* The places of each file, by its descriptor: the ioctl() of this program answers from them. */
 static const char *places_of[1024];
 
+/* See window_fixture_pose_as_xfs(). */
+static uint32_t group_blocks, project;
+
 static struct fiemap_extent extent_of(uint64_t block, char place)
 {
 	struct fiemap_extent extent = { .fe_logical = block * FIXTURE_BLOCK,
@@ -33,24 +37,45 @@ static struct fiemap_extent extent_of(uint64_t block, char place)
 	return extent;
 }
 
+static void list_extents(const char *places, struct fiemap *map)
+{
+	for (uint64_t i = 0; places[i] && map->fm_mapped_extents < map->fm_extent_count; i++)
+		if (places[i] != '.' && (i + 1) * FIXTURE_BLOCK > map->fm_start &&
+		    i * FIXTURE_BLOCK < map->fm_start + map->fm_length)
+			map->fm_extents[map->fm_mapped_extents++] = extent_of(i, places[i]);
+}
+
 int ioctl(int fd, unsigned long request, ...)
 {
-	struct fiemap *map;
 	va_list arguments;
+	void *ret;
 
 	va_start(arguments, request);
-	map = va_arg(arguments, struct fiemap *);
+	ret = va_arg(arguments, void *);
 	va_end(arguments);
 
-	if (request != FS_IOC_FIEMAP) {
-		errno = ENOTTY;
-		return -1;
+	if (request == FS_IOC_FIEMAP && places_of[fd]) {
+		list_extents(places_of[fd], ret);
+		return 0;
 	}
-	for (uint64_t i = 0; places_of[fd][i] && map->fm_mapped_extents < map->fm_extent_count; i++)
-		if (places_of[fd][i] != '.' && (i + 1) * FIXTURE_BLOCK > map->fm_start &&
-		    i * FIXTURE_BLOCK < map->fm_start + map->fm_length)
-			map->fm_extents[map->fm_mapped_extents++] = extent_of(i, places_of[fd][i]);
-	return 0;
+	if (request == XFS_ABI_FSGEOMETRY && group_blocks > 0) {
+		*(XfsAbiGeometry *)ret = (XfsAbiGeometry){ .block_bytes = FIXTURE_BLOCK,
+							   .group_blocks = group_blocks };
+		return 0;
+	}
+	if (request == FS_IOC_FSGETXATTR && group_blocks > 0) {
+		*(struct fsxattr *)ret = (struct fsxattr){ .fsx_projid = project };
+		return 0;
+	}
+
+	errno = ENOTTY;
+	return -1;
+}
+
+void window_fixture_pose_as_xfs(uint32_t blocks, uint32_t number)
+{
+	group_blocks = blocks;
+	project = number;
 }
 
 static int64_t now_usec(void *data)
@@ -66,6 +91,7 @@ void window_fixture_set_up(WindowFixture *fixture, const void *data)
 {
 	const ThrottleClock clock = { now_usec, sleep_usec, NULL };
 
+	group_blocks = project = 0;
 	fixture->scratch = scratch_new();
 	fixture->throttle = throttle_new(0, &clock);
 	fixture->window = dedupe_window_new(FIXTURE_BLOCK);

@@ -38,8 +38,11 @@ void window_fixture_tear_down(WindowFixture *fixture, const void *data);
 /* Have two files, with the ids 1 and 2; @source may be NULL. */
 void window_fixture_draw(WindowFixture *fixture, const Picture *target, const Picture *source);
 
-/* Blocks of the file lie elsewhere from now on. */
+/* Blocks of the file lie elsewhere from now on; NULL: it cannot be mapped. */
 void window_fixture_move(const OpenObject *object, const char *places);
+
+/* From now on the files lie on an XFS with allocation groups of so many blocks, and belong to the project. */
+void window_fixture_pose_as_xfs(uint32_t group_blocks, uint32_t project);
 
 /* Call dedupe_window_map(). */
 void window_fixture_map(WindowFixture *fixture, uint64_t diagonal, uint64_t first, size_t n);
