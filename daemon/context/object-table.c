@@ -66,12 +66,17 @@ static bool map_entries(ObjectTable *table, const char *directory, GError **erro
 {
 	size_t bytes = table->n_entries * sizeof(Entry);
 	g_auto(Fd) fd = temporary_file_open(directory, error);
-	void *mapped = MAP_FAILED;
+	void *mapped;
 
 	if (fd < 0)
 		return false;
-	if (ftruncate(fd, (off_t)bytes) == 0)
-		mapped = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	/* If a page of the mapping found no room, the process would be killed (SIGBUS). */
+	if (!temporary_file_allocate(fd, 0, bytes, error)) {
+		g_prefix_error(error, "%s: ", directory);
+		return false;
+	}
+
+	mapped = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (mapped == MAP_FAILED) {
 		g_set_error(error, G_FILE_ERROR, (int)g_file_error_from_errno(errno),
 			    "cannot map a temporary file in %s: %s", directory, g_strerror(errno));

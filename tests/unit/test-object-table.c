@@ -4,6 +4,10 @@
 #include "tests/unit/fake-btrfs.h"
 #include "tests/unit/pass-fixture.h"
 
+#include <errno.h>
+#include <string.h>
+#include <sys/syscall.h>
+
 static void count(ObjectTable *table, uint32_t object, unsigned n)
 {
 	while (n-- > 0)
@@ -279,6 +283,27 @@ static void test_what_cannot_be_read_is_a_live_source_and_an_error(void)
 	g_assert_error(error, HASH_STORE_ERROR, HASH_STORE_ERROR_CORRUPT);
 }
 
+static void make_table_without_room(void *data)
+{
+	PassFixture *fixture = data;
+	g_autoptr(GError) error = NULL;
+
+	scratch_refuse_system_call(SYS_fallocate, ENOSPC);
+	g_assert_null(object_table_new(fixture->pass.store, RANK_BY_GAIN, &fixture->settings, NULL,
+				       &error));
+	g_assert_error(error, G_FILE_ERROR, G_FILE_ERROR_NOSPC);
+	g_assert_nonnull(strstr(error->message, fixture->settings.state_directory));
+}
+
+/* It lies in a mapped file, and the process would be killed if one of its pages found no room. */
+static void test_a_table_that_finds_no_room_is_an_error(void)
+{
+	g_autoptr(PassFixture) fixture = pass_fixture_new();
+
+	put_settled(fixture, 1000);
+	scratch_run_in_child(make_table_without_room, fixture);
+}
+
 static void test_what_was_moved_is_not_matched_and_kept(void)
 {
 	g_autoptr(PassFixture) fixture = pass_fixture_new();
@@ -519,6 +544,8 @@ int main(int argc, char **argv)
 			test_looking_up_leaves_alone_what_was_found);
 	g_test_add_func("/object-table/what-cannot-be-read-is-a-live-source-and-an-error",
 			test_what_cannot_be_read_is_a_live_source_and_an_error);
+	g_test_add_func("/object-table/a-table-that-finds-no-room-is-an-error",
+			test_a_table_that_finds_no_room_is_an_error);
 	g_test_add_func("/object-table/what-was-moved-is-not-matched-and-kept",
 			test_what_was_moved_is_not_matched_and_kept);
 	g_test_add_func("/object-table/a-fact-added-is-one-more", test_a_fact_added_is_one_more);
