@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "tests/unit/fake-btrfs.h"
 
+#include "tests/unit/failing-call.h"
+
 #include <errno.h>
 #include <stdarg.h>
 #include <string.h>
@@ -140,6 +142,8 @@ int ioctl(int fd, unsigned long request, ...)
 	g_assert_cmpuint(kernel.n_calls, <, 100000);
 	if (kernel.error)
 		return fail(kernel.error);
+	if (failing_call_is_now())
+		return fail(EIO);
 
 	switch (request) {
 	case BTRFS_IOC_TREE_SEARCH_V2:

@@ -3,6 +3,7 @@
 
 #include "common/content/run.h"
 #include "hashstore/hash-store.h"
+#include "tests/unit/failing-store.h"
 #include "tests/unit/fake-files.h"
 #include "tests/unit/pass-fixture.h"
 
@@ -151,6 +152,39 @@ static void test_three_places_are_noted_of_a_block_and_further_ones_of_longer_ru
 	g_assert_cmpuint(count_runs(scene, wanted.id), ==, 3 + 1);
 }
 
+typedef struct {
+	Scene *scene;
+	const Object *wanted;
+	uint32_t source;
+} Search;
+
+static bool search_again(void *data, GError **error)
+{
+	const Search *search = data;
+	Scene *scene = search->scene;
+	const ExtentPin pin = { .cause = PIN_UNCOVERED,
+				.uncovered_bytes = search->wanted->size_bytes / 2 };
+	const Run run = { .blocks = HALF, .source = search->source };
+	g_autoptr(GArray) runs = g_array_new(false, false, sizeof(Run));
+	bool is_added;
+
+	g_array_append_val(runs, run);
+	block_search_free(scene->search);
+	scene->search = block_search_new(&scene->fixture->pass, scene->sums, scene->table);
+	return block_search_add(scene->search, search->wanted, &pin, runs, &is_added, error) &&
+	       block_search_run(scene->search, scene->runs, error);
+}
+
+static void test_errors_are_passed_on(Scene *scene, const void *data)
+{
+	Object source = put_extent(scene, BLOCKS);
+	Object wanted = put_extent(scene, BLOCKS);
+	Search search = { scene, &wanted, source.id };
+
+	begin(scene);
+	failing_store_try(scene->fixture->pass.store, search_again, &search);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -160,6 +194,7 @@ int main(int argc, char **argv)
 	    test_what_is_searched_for_may_be_a_target_once_more);
 	ADD("three-places-are-noted-of-a-block-and-further-ones-of-longer-runs",
 	    test_three_places_are_noted_of_a_block_and_further_ones_of_longer_runs);
+	ADD("errors-are-passed-on", test_errors_are_passed_on);
 
 	return g_test_run();
 }

@@ -2,6 +2,7 @@
 #include "daemon/btrfs/plan/checksum-trust.h"
 
 #include "kernel-ioctl/file/dedupe-range.h"
+#include "tests/unit/failing-store.h"
 #include "tests/unit/pass-fixture.h"
 
 #define KIB (UINT64_C(1) << 10)
@@ -186,6 +187,30 @@ static void test_a_wary_pass_reads_little_ahead(void)
 	g_assert_cmpuint(checksum_trust_ahead_bytes(&fixture->pass, GIB), ==, 4096);
 }
 
+static bool ask_it(void *data, GError **error)
+{
+	ExtentStamp mine = stamp(1), other = stamp(2);
+	ChecksumTrust belief;
+
+	return checksum_trust_ask(data, &mine, &other, false, &belief, error);
+}
+
+static bool add_it(void *data, GError **error)
+{
+	ExtentStamp mine = stamp(1), other = stamp(2);
+	bool kept;
+
+	return checksum_trust_add(data, &mine, &other, MIB, &kept, error);
+}
+
+static void test_errors_are_passed_on(void)
+{
+	g_autoptr(PassFixture) fixture = pass_fixture_new();
+
+	failing_store_try(fixture->pass.store, add_it, &fixture->pass);
+	failing_store_try(fixture->pass.store, ask_it, &fixture->pass);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -208,6 +233,7 @@ int main(int argc, char **argv)
 			test_pieces_are_as_long_as_they_are_trusted);
 	g_test_add_func("/doubts/a-wary-pass-reads-little-ahead",
 			test_a_wary_pass_reads_little_ahead);
+	g_test_add_func("/checksum-trust/errors-are-passed-on", test_errors_are_passed_on);
 
 	return g_test_run();
 }

@@ -2,6 +2,7 @@
 #include "daemon/share/clone-scan.h"
 
 #include "daemon/share/clone-pairs.h"
+#include "tests/unit/failing-store.h"
 #include "tests/unit/pass-fixture.h"
 
 #include <errno.h>
@@ -209,6 +210,36 @@ static void test_files_that_shared_are_recorded(Fixture *fixture, const void *da
 	assert_stored(fixture, last, 7, OBJECT_CLONED);
 }
 
+static bool scan_it(void *data, GError **error)
+{
+	Fixture *fixture = data;
+	bool is_complete;
+
+	return clone_scan(fixture->context, fixture->refs, fixture->pass->opener, &is_complete,
+			  error);
+}
+
+static bool note_it(void *data, GError **error)
+{
+	Fixture *fixture = data;
+
+	return clone_scan_note(fixture->context, error);
+}
+
+static void test_errors_are_passed_on(Fixture *fixture, const void *data)
+{
+	uint32_t touched = put(fixture, 3, 0);
+	const Object *noted;
+
+	put(fixture, 4, OBJECT_CLONED);
+	g_assert_true(hash_store_commit(fixture->context->store, NULL));
+	clone_pairs_touch(fixture->context->xfs.clones, touched);
+	failing_store_try(fixture->context->store, scan_it, fixture);
+	failing_store_try(fixture->context->store, note_it, fixture);
+	g_assert_true(hash_store_find(fixture->context->store, touched, &noted, NULL));
+	g_assert_cmpuint(noted->flags, ==, OBJECT_CLONED);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -218,6 +249,7 @@ int main(int argc, char **argv)
 	ADD("other-objects-are-passed-over", test_other_objects_are_passed_over);
 	ADD("it-says-whether-all-were-found", test_it_says_whether_all_were_found);
 	ADD("files-that-shared-are-recorded", test_files_that_shared_are_recorded);
+	ADD("errors-are-passed-on", test_errors_are_passed_on);
 
 	return g_test_run();
 }

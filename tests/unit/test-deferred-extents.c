@@ -2,6 +2,7 @@
 #include "daemon/btrfs/pinned/deferred-extents.h"
 
 #include "hashstore/objects/open-extents.h"
+#include "tests/unit/failing-store.h"
 #include "tests/unit/fake-files.h"
 #include "tests/unit/pass-fixture.h"
 
@@ -129,6 +130,27 @@ static void test_a_dry_run_counts_an_extent_that_is_gone_and_keeps_it(Scene *sce
 	g_assert_true(found);
 }
 
+static bool lose_it(void *data, GError **error)
+{
+	return deferred_extents_lose(data, ADDRESS, error);
+}
+
+static bool end_it(void *data, GError **error)
+{
+	return deferred_extents_end(data, error);
+}
+
+static void test_errors_are_passed_on(Scene *scene, const void *data)
+{
+	HashStore *store = scene->fixture->pass.store;
+
+	fake_files_add_subvolume(scene->files, SNAPSHOT, true);
+	fake_files_use(scene->files);
+	failing_store_try(store, lose_it, scene->deferred);
+	g_assert_true(hash_store_drop_extent(store, ADDRESS, NULL));
+	failing_store_try(store, end_it, scene->deferred);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -145,6 +167,7 @@ int main(int argc, char **argv)
 	ADD("another-extent-is-lost-without-a-look", test_another_extent_is_lost_without_a_look);
 	ADD("a-dry-run-counts-an-extent-that-is-gone-and-keeps-it",
 	    test_a_dry_run_counts_an_extent_that_is_gone_and_keeps_it);
+	ADD("errors-are-passed-on", test_errors_are_passed_on);
 
 	return g_test_run();
 }

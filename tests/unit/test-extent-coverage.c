@@ -2,6 +2,7 @@
 #include "daemon/btrfs/plan/extent-coverage.h"
 
 #include "hashstore/hash-store.h"
+#include "tests/unit/failing-store.h"
 #include "tests/unit/fake-files.h"
 #include "tests/unit/pass-fixture.h"
 
@@ -131,13 +132,9 @@ static void tear_down(Scene *scene, const void *data)
 	pass_fixture_free(scene->fixture);
 }
 
-static void test_the_file_that_continues_like_the_target_covers_the_rest(Scene *scene,
-									 const void *data)
+/* The target's first half equals the source.  Its second one equals what follows the source in one of two files. */
+static void add_halves(Scene *scene)
 {
-	g_autoptr(GArray) runs = g_array_new(false, false, sizeof(Run));
-	g_autoptr(GError) error = NULL;
-	Run run = { .blocks = HALF };
-
 	scene->source = add_extent(scene, SOURCE, HALF, 1000);
 	fake_files_add_extent(scene->files, SOURCE, HALF * BLOCK, true, 1);
 	add_after(scene, ONE, AFTER_ONE, 2000);
@@ -147,6 +144,16 @@ static void test_the_file_that_continues_like_the_target_covers_the_rest(Scene *
 	add_reference(scene, THIRD, 0, TARGET, BLOCKS);
 	fake_files_add_named_extent(scene->files, TARGET, BLOCKS * BLOCK, SUBVOLUME, THIRD, 0);
 	begin(scene);
+}
+
+static void test_the_file_that_continues_like_the_target_covers_the_rest(Scene *scene,
+									 const void *data)
+{
+	g_autoptr(GArray) runs = g_array_new(false, false, sizeof(Run));
+	g_autoptr(GError) error = NULL;
+	Run run = { .blocks = HALF };
+
+	add_halves(scene);
 
 	run.target_rank = object_table_rank(scene->table, scene->target.id);
 	run.source = scene->source.id;
@@ -156,6 +163,32 @@ static void test_the_file_that_continues_like_the_target_covers_the_rest(Scene *
 	g_assert_true(extent_coverage_is_all(scene->coverage));
 }
 
+typedef struct {
+	Scene *scene;
+	GArray *runs;
+} Coverage;
+
+static bool find_again(void *data, GError **error)
+{
+	const Coverage *coverage = data;
+	Scene *scene = coverage->scene;
+
+	return extent_coverage_find(scene->coverage, &scene->target, false, coverage->runs, error);
+}
+
+static void test_errors_are_passed_on(Scene *scene, const void *data)
+{
+	g_autoptr(GArray) runs = g_array_new(false, false, sizeof(Run));
+	Coverage coverage = { scene, runs };
+	Run run = { .blocks = HALF };
+
+	add_halves(scene);
+	run.target_rank = object_table_rank(scene->table, scene->target.id);
+	run.source = scene->source.id;
+	g_array_append_val(runs, run);
+	failing_store_try(scene->fixture->pass.store, find_again, &coverage);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -163,6 +196,7 @@ int main(int argc, char **argv)
 #define ADD(name, test) g_test_add("/extent-coverage/" name, Scene, NULL, set_up, test, tear_down)
 	ADD("the-file-that-continues-like-the-target-covers-the-rest",
 	    test_the_file_that_continues_like_the_target_covers_the_rest);
+	ADD("errors-are-passed-on", test_errors_are_passed_on);
 
 	return g_test_run();
 }

@@ -4,6 +4,7 @@
 #include "daemon/btrfs/pinned/deferred-extents.h"
 #include "daemon/btrfs/pinned/pinned-extents.h"
 #include "hashstore/hash-store.h"
+#include "tests/unit/failing-store.h"
 #include "tests/unit/fake-files.h"
 #include "tests/unit/pass-fixture.h"
 
@@ -83,6 +84,18 @@ static void test_a_tree_that_cannot_be_read_is_an_error(Scene *scene, const void
 	g_assert_error(error, G_FILE_ERROR, G_FILE_ERROR_IO);
 }
 
+static bool find_them(void *data, GError **error)
+{
+	Scene *scene = data;
+
+	return extents_find(&scene->fixture->pass, &fake_files_info, scene->sums, error);
+}
+
+static void test_errors_are_passed_on(Scene *scene, const void *data)
+{
+	failing_store_try(scene->fixture->pass.store, find_them, scene);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -90,6 +103,7 @@ int main(int argc, char **argv)
 #define ADD(name, test) g_test_add("/extent-finder/" name, Scene, NULL, set_up, test, tear_down)
 	ADD("an-extent-is-put-with-its-sums", test_an_extent_is_put_with_its_sums);
 	ADD("a-tree-that-cannot-be-read-is-an-error", test_a_tree_that_cannot_be_read_is_an_error);
+	ADD("errors-are-passed-on", test_errors_are_passed_on);
 
 	return g_test_run();
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/btrfs/find/extent-history.h"
 
+#include "tests/unit/failing-store.h"
 #include "tests/unit/fake-files.h"
 #include "tests/unit/pass-fixture.h"
 
@@ -70,6 +71,21 @@ static void test_tree_blocks_and_invalid_items_tell_nothing(Scene *scene, const 
 	g_assert_true(is_continued(scene));
 }
 
+static bool check_it(void *data, GError **error)
+{
+	g_autoptr(Witnesses) none = witnesses_new();
+	bool is_continued;
+
+	return extent_history_check(data, none, &is_continued, error);
+}
+
+static void test_errors_are_passed_on(Scene *scene, const void *data)
+{
+	fake_files_add_extent(scene->files, ADDRESS, BYTES, true, NEXT - 1);
+	fake_files_use(scene->files);
+	failing_store_try(scene->fixture->pass.store, check_it, &scene->fixture->pass);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -81,6 +97,7 @@ int main(int argc, char **argv)
 	    test_data_that_the_store_has_not_seen_yet_tells_nothing);
 	ADD("tree-blocks-and-invalid-items-tell-nothing",
 	    test_tree_blocks_and_invalid_items_tell_nothing);
+	ADD("errors-are-passed-on", test_errors_are_passed_on);
 
 	return g_test_run();
 }

@@ -3,6 +3,7 @@
 
 #include "daemon/btrfs/find/stretch.h"
 #include "hashstore/database/notes.h"
+#include "tests/unit/failing-store.h"
 #include "tests/unit/fake-files.h"
 #include "tests/unit/pass-fixture.h"
 
@@ -383,6 +384,38 @@ test_settled_objects_are_matched_again_when_the_limits_change_or_after_a_week(Sc
 	}
 }
 
+static bool begin_it(void *data, GError **error)
+{
+	return extent_limits_begin(data, error);
+}
+
+static bool apply_it(void *data, GError **error)
+{
+	Scene *scene = data;
+
+	return extent_limits_apply(scene->pass, scene->table, error);
+}
+
+static bool mark_it(void *data, GError **error)
+{
+	Scene *scene = data;
+
+	return extent_limits_mark(scene->pass, scene->table, error);
+}
+
+static void test_errors_are_passed_on(Scene *scene, const void *data)
+{
+	const uint32_t kept[] = { put_file(scene, LEAST), put_file(scene, SMALL_BYTES),
+				  put_extent(scene, OF_BOTH), put_stretch(scene, 700, 2) };
+
+	make_equal(scene, 10, kept, G_N_ELEMENTS(kept));
+	read_table(scene);
+	failing_store_try(scene->pass->store, apply_it, scene);
+	failing_store_try(scene->pass->store, mark_it, scene);
+	g_assert_true(hash_store_set_note(scene->pass->store, NOTE, "20 others", NULL));
+	failing_store_try(scene->pass->store, begin_it, scene->pass);
+}
+
 #define ADD(name, data, test)                                                                      \
 	g_test_add("/extent-limits/" name, Scene, GINT_TO_POINTER(data), set_up, test, tear_down)
 
@@ -402,6 +435,7 @@ int main(int argc, char **argv)
 	ADD("a-few-marked-objects-stay-unsettled", 0, test_a_few_marked_objects_stay_unsettled);
 	ADD("settled-objects-are-matched-again", 0,
 	    test_settled_objects_are_matched_again_when_the_limits_change_or_after_a_week);
+	ADD("errors-are-passed-on", 0, test_errors_are_passed_on);
 
 	return g_test_run();
 }

@@ -2,6 +2,7 @@
 #include "daemon/pass/file-history.h"
 
 #include "daemon/context/witnesses.h"
+#include "tests/unit/failing-store.h"
 #include "tests/unit/pass-fixture.h"
 
 #include <errno.h>
@@ -250,6 +251,31 @@ static void test_what_may_have_moved_is_measured_anew(Scene *scene, const void *
 			 files[2].address + 2 * BLOCK);
 }
 
+static bool check_it(void *data, GError **error)
+{
+	Scene *scene = data;
+	bool is_continued;
+
+	return file_history_check(scene->pass, scene->witnesses, &is_continued, error);
+}
+
+static bool remember_it(void *data, GError **error)
+{
+	Scene *scene = data;
+	bool is_changed;
+
+	return file_history_remember(scene->pass, scene->witnesses, &is_changed, error);
+}
+
+static void test_errors_are_passed_on(Scene *scene, const void *data)
+{
+	share(scene);
+	/* For the first time, and when there are some that are measured anew. */
+	failing_store_try(scene->pass->store, remember_it, scene);
+	failing_store_try(scene->pass->store, remember_it, scene);
+	failing_store_try(scene->pass->store, check_it, scene);
+}
+
 #define ADD(name, test) g_test_add("/file-history/" name, Scene, NULL, set_up, test, tear_down)
 
 int main(int argc, char **argv)
@@ -266,6 +292,7 @@ int main(int argc, char **argv)
 	    test_places_without_an_address_are_not_remembered);
 	ADD("a-pass-that-did-nothing-moved-nothing", test_a_pass_that_did_nothing_moved_nothing);
 	ADD("what-may-have-moved-is-measured-anew", test_what_may_have_moved_is_measured_anew);
+	ADD("errors-are-passed-on", test_errors_are_passed_on);
 
 	return g_test_run();
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/context/lost-stand-ins.h"
 #include "daemon/inventory/file-merge.h"
+#include "tests/unit/failing-store.h"
 #include "tests/unit/pass-fixture.h"
 
 #include <string.h>
@@ -302,6 +303,64 @@ static void test_a_settled_file_that_may_be_a_target_again_is_matched_again(Fixt
 	g_assert_cmpuint(row_of(fixture)->id, ==, id);
 }
 
+typedef struct {
+	FileMerge *merge;
+	const Object *known;
+	FileRecord seen;
+	FileAction action;
+} Merging;
+
+static bool act_on_it(void *data, GError **error)
+{
+	const Merging *merging = data;
+
+	return file_merge_act(merging->merge, merging->action, &merging->seen, merging->known,
+			      error);
+}
+
+static bool leave_it(void *data, GError **error)
+{
+	const Merging *merging = data;
+
+	return file_merge_leave(merging->merge, merging->known, error);
+}
+
+static bool forget_it(void *data, GError **error)
+{
+	const Merging *merging = data;
+
+	return file_merge_forget(merging->merge, merging->known, error);
+}
+
+static bool begin_it(void *data, GError **error)
+{
+	const Merging *merging = data;
+
+	return file_merge_begin(merging->merge, error);
+}
+
+static void test_errors_are_passed_on(Fixture *fixture, const void *data)
+{
+	HashStore *store = fixture->pass->pass.store;
+	Object object = file_of(OBJECT_DONE, OBJECT_CLONED), known;
+	g_autofree char *name = NULL;
+	Merging merging = {
+		.merge = fixture->merge, .known = &known, .seen = seen_file(), .action = FILE_NOTED
+	};
+
+	known = *put(fixture, &object);
+	name = g_strndup((const char *)known.name, known.name_bytes);
+	known.name = (const uint8_t *)name;
+	g_assert_true(lost_stand_ins_expect(store, NULL));
+	g_assert_true(
+		name_buffer_add(fixture->names, "renamed", &merging.seen.name_position, NULL));
+
+	failing_store_try(store, begin_it, &merging);
+	failing_store_try(store, act_on_it, &merging);
+	failing_store_try(store, leave_it, &merging);
+	failing_store_try(store, forget_it, &merging);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -319,6 +378,7 @@ int main(int argc, char **argv)
 	    test_a_pass_that_does_not_see_all_files_leaves_a_note);
 	ADD("a-settled-file-that-may-be-a-target-again-is-matched-again",
 	    test_a_settled_file_that_may_be_a_target_again_is_matched_again);
+	ADD("errors-are-passed-on", test_errors_are_passed_on);
 
 	return g_test_run();
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/btrfs/find/inode-inventory.h"
 
+#include "tests/unit/failing-store.h"
 #include "tests/unit/fake-files.h"
 #include "tests/unit/pass-fixture.h"
 
@@ -86,6 +87,21 @@ static void test_what_was_read_before_counts_for_no_file(Scene *scene, const voi
 	g_assert_cmpuint(look(scene, 0), ==, 1);
 }
 
+static bool look_at_them(void *data, GError **error)
+{
+	Scene *scene = data;
+	PassFixture *fixture = scene->fixture;
+	g_autoptr(InodeInventory) inventory =
+		inode_inventory_build(&fixture->pass, &scene->info, fixture->opener, error);
+
+	return inventory && inode_inventory_end(inventory, error);
+}
+
+static void test_errors_are_passed_on(Scene *scene, const void *data)
+{
+	failing_store_try(scene->fixture->pass.store, look_at_them, scene);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -94,6 +110,7 @@ int main(int argc, char **argv)
 	ADD("a-file-is-met-again-until-it-was-read", test_a_file_is_met_again_until_it_was_read);
 	ADD("what-was-read-before-counts-for-no-file",
 	    test_what_was_read_before_counts_for_no_file);
+	ADD("errors-are-passed-on", test_errors_are_passed_on);
 
 	return g_test_run();
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/context/lost-stand-ins.h"
+#include "tests/unit/failing-store.h"
 #include "tests/unit/pass-fixture.h"
 
 #define INODES_MAX (UINT32_C(1) << 18)
@@ -122,6 +123,25 @@ static void test_a_loss_is_noted_until_all_were_read_again(void)
 	assert_note(store, true, true);
 }
 
+static bool note_a_loss(void *data, GError **error)
+{
+	const Object cloned = object_of(1, OBJECT_CLONED, 0);
+	bool are_expected, are_noted;
+
+	return lost_stand_ins_expect(data, error) &&
+	       lost_stand_ins_are_expected(data, &are_expected, error) &&
+	       lost_stand_ins_note_drop(data, &cloned, error) &&
+	       lost_stand_ins_are_noted(data, &are_noted, error) &&
+	       lost_stand_ins_clear_note(data, error) && lost_stand_ins_note_all(data, error);
+}
+
+static void test_errors_are_passed_on(void)
+{
+	g_autoptr(PassFixture) fixture = pass_fixture_new();
+
+	failing_store_try(fixture->pass.store, note_a_loss, fixture->pass.store);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -132,6 +152,7 @@ int main(int argc, char **argv)
 	ADD("if-all-may-be-lost", test_if_all_may_be_lost_all_who_relied_on_any_are_concerned);
 	ADD("more-than-memory-holds", test_more_than_memory_holds_are_all);
 	ADD("a-loss-is-noted", test_a_loss_is_noted_until_all_were_read_again);
+	ADD("errors-are-passed-on", test_errors_are_passed_on);
 
 	return g_test_run();
 }

@@ -4,6 +4,7 @@
 #include "hashstore/anchors/anchor.h"
 #include "hashstore/database/store-state.h"
 #include "hashstore/objects/equal-list.h"
+#include "tests/unit/failing-store.h"
 #include "tests/unit/pass-fixture.h"
 
 /* Damage to the store that shows only while objects are matched: match_all() has to say so. */
@@ -102,6 +103,36 @@ static void test_a_list_of_equal_objects_that_cannot_be_read_is_an_error(void)
 	}
 }
 
+static bool match_again(void *data, GError **error)
+{
+	PassFixture *fixture = data;
+	g_autoptr(ObjectTable) table = object_table_new(fixture->pass.store, RANK_BY_GAIN,
+							&fixture->settings, NULL, error);
+	uint64_t blocks;
+
+	return table && match(fixture, table, &blocks, error);
+}
+
+static void put_anchors(PassFixture *fixture, uint32_t object)
+{
+	for (uint32_t i = 0; i < 10; i++)
+		pass_fixture_put_anchor(fixture, 1000 + i, object, 10 * i);
+}
+
+static void test_errors_are_passed_on(void)
+{
+	g_autoptr(PassFixture) fixture = pass_fixture_new();
+	uint32_t old = pass_fixture_put(fixture, 100, 0), new;
+
+	put_anchors(fixture, old);
+	pass_fixture_settle(fixture);
+	new = pass_fixture_put(fixture, 100, OBJECT_NO_COW);
+	put_anchors(fixture, new);
+	pass_fixture_put_anchor(fixture, ANCHOR_ZEROS_DIGEST, new, 50);
+	put_equal(fixture, 77, ANCHOR_WHOLE_BLOCK);
+	failing_store_try(fixture->pass.store, match_again, fixture);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -113,6 +144,7 @@ int main(int argc, char **argv)
 	    test_an_object_that_cannot_be_read_is_an_error_at_the_end);
 	ADD("a-list-that-cannot-be-read",
 	    test_a_list_of_equal_objects_that_cannot_be_read_is_an_error);
+	ADD("are-passed-on", test_errors_are_passed_on);
 
 	return g_test_run();
 }

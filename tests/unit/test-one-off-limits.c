@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/pass/one-off-limits.h"
+#include "tests/unit/failing-store.h"
 #include "tests/unit/pass-fixture.h"
 
 static bool keeps_left_out(PassFixture *fixture)
@@ -113,6 +114,19 @@ static void test_a_first_pass_leaves_out_what_it_likes(void)
 	g_assert_false(keeps_left_out(fixture));
 }
 
+static bool apply_them(void *data, GError **error)
+{
+	return one_off_limits_apply(data, error);
+}
+
+static void test_errors_are_passed_on(void)
+{
+	g_autoptr(PassFixture) fixture = pass_fixture_new();
+
+	give_limits(fixture, 1, 2, NULL);
+	failing_store_try(fixture->pass.store, apply_them, &fixture->pass);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -123,6 +137,7 @@ int main(int argc, char **argv)
 	ADD("for-one-pass", test_a_pass_that_a_caller_asked_for_drops_nothing);
 	ADD("a-dry-run", test_a_dry_run_is_not_the_first_of_two);
 	ADD("a-first-pass", test_a_first_pass_leaves_out_what_it_likes);
+	g_test_add_func("/one-off-limits/errors-are-passed-on", test_errors_are_passed_on);
 
 	return g_test_run();
 }

@@ -2,6 +2,7 @@
 #include "daemon/share/open-object.h"
 
 #include "kernel-ioctl/call/fd.h"
+#include "tests/unit/failing-store.h"
 #include "tests/unit/pass-fixture.h"
 
 #include <fcntl.h>
@@ -270,6 +271,48 @@ static void test_a_source_in_use_is_opened_once_and_stays_open(Fixture *fixture,
 	open_sources_give_back(fixture->sources, NULL);
 }
 
+typedef struct {
+	Fixture *fixture;
+	uint32_t id;
+} Opening;
+
+static bool open_again(void *data, GError **error)
+{
+	const Opening *opening = data;
+	g_autoptr(OpenObject) object = NULL;
+
+	return open_object(opening->fixture->context, opening->fixture->pass->opener, opening->id,
+			   &object, error);
+}
+
+static bool take_again(void *data, GError **error)
+{
+	const Opening *opening = data;
+	OpenSources *sources = opening->fixture->sources;
+	OpenObject *source;
+
+	if (!open_sources_take(sources, opening->id, &source, error))
+		return false;
+
+	open_sources_give_back(sources, source);
+	return true;
+}
+
+static void test_errors_are_passed_on(Fixture *fixture, const void *data)
+{
+	Opening changed = { fixture, pass_fixture_put_file(fixture->pass, BLOCK, OBJECT_CLONED) };
+	Opening same = { fixture, pass_fixture_put_file(fixture->pass, BLOCK, 0) };
+	g_autofree char *name = name_of(changed.id);
+	g_autofree char *path = scratch_path(fixture->pass->scratch, name);
+
+	failing_store_try(fixture->context->store, take_again, &same);
+	failing_store_try(fixture->context->store, open_again, &same);
+	/* It is dropped, and others that rely on it are found. */
+	g_assert_cmpint(truncate(path, 5 * BLOCK), ==, 0);
+	failing_store_try(fixture->context->store, open_again, &changed);
+	g_assert_false(is_stored(fixture, changed.id));
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -288,6 +331,7 @@ int main(int argc, char **argv)
 	ADD("the-latest-sources-stay-open", test_the_latest_sources_stay_open);
 	ADD("a-source-in-use-is-opened-once-and-stays-open",
 	    test_a_source_in_use_is_opened_once_and_stays_open);
+	ADD("errors-are-passed-on", test_errors_are_passed_on);
 
 	return g_test_run();
 }

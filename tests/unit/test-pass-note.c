@@ -2,6 +2,7 @@
 #include "daemon/context/pass-note.h"
 
 #include "hashstore/objects/history.h"
+#include "tests/unit/failing-store.h"
 #include "tests/unit/pass-fixture.h"
 
 #include <string.h>
@@ -215,6 +216,20 @@ static void test_a_dry_run_is_not_noted(void)
 	g_assert_null(record);
 }
 
+static bool note_it(void *data, GError **error)
+{
+	return pass_note(data, error);
+}
+
+static void test_errors_are_passed_on(void)
+{
+	g_autoptr(PassFixture) fixture = pass_fixture_new();
+
+	fixture->result.files.read = 1;
+	skip_ledger_add(&fixture->result.skips, SKIP_BUSY, 1, "/path");
+	failing_store_try(fixture->pass.store, note_it, &fixture->pass);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -231,6 +246,7 @@ int main(int argc, char **argv)
 	ADD("with-the-store-elsewhere-each-pass-is-noted",
 	    test_with_the_store_elsewhere_each_pass_is_noted);
 	ADD("a-dry-run-is-not-noted", test_a_dry_run_is_not_noted);
+	g_test_add_func("/pass-note/errors-are-passed-on", test_errors_are_passed_on);
 
 	return g_test_run();
 }

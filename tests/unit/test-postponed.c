@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/context/postponed.h"
+#include "tests/unit/failing-store.h"
 #include "tests/unit/pass-fixture.h"
 
 static bool is_found(PassFixture *fixture, uint32_t id)
@@ -114,6 +115,51 @@ static void test_more_than_can_be_remembered_is_all(void)
 	g_assert_false(postponed_has_rest(postponed));
 }
 
+typedef struct {
+	HashStore *store;
+	uint32_t extent;
+} Postponing;
+
+static bool postpone(void *data, GError **error)
+{
+	const Postponing *one = data;
+	g_autoptr(Postponed) postponed = postponed_new();
+
+	postponed_add(postponed, one->store, one->extent);
+	return postponed_add_stretches(postponed, one->store, error);
+}
+
+typedef struct {
+	HashStore *store;
+	Postponed *postponed;
+} Renewing;
+
+static bool renew(void *data, GError **error)
+{
+	const Renewing *one = data;
+
+	return postponed_renew(one->postponed, one->store, error);
+}
+
+static void test_errors_are_passed_on(void)
+{
+	g_autoptr(PassFixture) fixture = pass_fixture_new();
+	g_autoptr(Postponed) postponed = postponed_new();
+	const Object stretch = { .subvolume = OBJECT_STRETCHES,
+				 .inode = 77,
+				 .size_bytes = 1 << 20 };
+	const Object extent = { .parent = 77, .size_bytes = 1 << 16 };
+	Postponing adding = { .store = fixture->pass.store };
+	Renewing renewing = { fixture->pass.store, postponed };
+
+	pass_fixture_put_object(fixture, &stretch);
+	adding.extent = pass_fixture_put_object(fixture, &extent);
+	failing_store_try(adding.store, postpone, &adding);
+	postponed_add(postponed, renewing.store, adding.extent);
+	pass_fixture_settle(fixture);
+	failing_store_try(renewing.store, renew, &renewing);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -130,6 +176,7 @@ int main(int argc, char **argv)
 			test_all_is_left_unsettled_when_none_or_the_rest_was_done);
 	g_test_add_func("/postponed/more-than-can-be-remembered-is-all",
 			test_more_than_can_be_remembered_is_all);
+	g_test_add_func("/postponed/errors-are-passed-on", test_errors_are_passed_on);
 
 	return g_test_run();
 }

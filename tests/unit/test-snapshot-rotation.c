@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/btrfs/find/snapshot-rotation.h"
 
+#include "tests/unit/failing-store.h"
 #include "tests/unit/fake-files.h"
 #include "tests/unit/pass-fixture.h"
 
@@ -80,6 +81,24 @@ static void test_a_dry_run_notes_nothing(Scene *scene, const void *data)
 	g_assert_false(look(scene, 100, 300, 302));
 }
 
+static bool look_at_them(void *data, GError **error)
+{
+	return snapshot_rotation_look(data, error);
+}
+
+static void test_errors_are_passed_on(Scene *scene, const void *data)
+{
+	Pass *pass = &scene->fixture->pass;
+
+	g_assert_false(look(scene, 100, 300, 310));
+	fake_files_free(scene->files);
+	scene->files = fake_files_new();
+	fake_files_add_subvolume(scene->files, 310, true);
+	fake_files_use(scene->files);
+	failing_store_try(pass->store, look_at_them, pass);
+	g_assert_true(pass->btrfs.snapshots_rotate);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -89,6 +108,7 @@ int main(int argc, char **argv)
 	    test_snapshots_rotate_if_one_was_deleted_lately);
 	ADD("the-newest-snapshot-counts", test_the_newest_snapshot_counts);
 	ADD("a-dry-run-notes-nothing", test_a_dry_run_notes_nothing);
+	ADD("errors-are-passed-on", test_errors_are_passed_on);
 
 	return g_test_run();
 }

@@ -3,6 +3,7 @@
 
 #include "daemon/btrfs/find/stretch.h"
 #include "hashstore/hash-store.h"
+#include "tests/unit/failing-store.h"
 #include "tests/unit/fake-files.h"
 #include "tests/unit/pass-fixture.h"
 
@@ -188,6 +189,39 @@ static void test_an_extent_is_new_to_the_first_of_its_files_only(Scene *scene, c
 	g_assert_cmpuint(stretch_of(scene, 4), ==, stretch_of(scene, 3));
 }
 
+/* As a pass does that begins anew after an error. */
+static bool find_again(void *data, GError **error)
+{
+	static const DataExtent extents[] = { { ADDRESS, BYTES, 1, false },
+					      { ADDRESS + BYTES, BYTES, 1, false } };
+	static const BtrfsRef refs[] = { { INODE, 0, ROOT }, { INODE, BYTES, ROOT } };
+	Scene *scene = data;
+	Pass *pass = &scene->fixture->pass;
+	g_autoptr(StretchFinder) finder =
+		stretch_finder_new(pass, &fake_files_info, scene->fingerprinter, true);
+
+	for (size_t i = 0; i < G_N_ELEMENTS(extents); i++) {
+		bool done;
+
+		fake_btrfs()->refs = &refs[i];
+		fake_btrfs()->n_refs = 1;
+		done = stretch_finder_add(finder, &extents[i], NULL, error);
+		fake_btrfs()->n_refs = 0;
+		if (!done)
+			return false;
+	}
+
+	return stretch_finder_finish(finder, error);
+}
+
+static void test_errors_are_passed_on(Scene *scene, const void *data)
+{
+	add_reference(scene, INODE, 0, 0);
+	add_reference(scene, INODE, BYTES, 1);
+	begin(scene);
+	failing_store_try(scene->fixture->pass.store, find_again, scene);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -199,6 +233,7 @@ int main(int argc, char **argv)
 	ADD("a-stretch-goes-on-into-the-next-cell", test_a_stretch_goes_on_into_the_next_cell);
 	ADD("an-extent-is-new-to-the-first-of-its-files-only",
 	    test_an_extent_is_new_to_the_first_of_its_files_only);
+	ADD("errors-are-passed-on", test_errors_are_passed_on);
 
 	return g_test_run();
 }

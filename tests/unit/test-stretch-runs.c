@@ -3,6 +3,7 @@
 
 #include "common/content/run.h"
 #include "hashstore/hash-store.h"
+#include "tests/unit/failing-store.h"
 #include "tests/unit/fake-files.h"
 #include "tests/unit/pass-fixture.h"
 
@@ -147,6 +148,22 @@ static void test_a_file_that_cannot_be_read_is_an_error(Scene *scene, const void
 	g_assert_error(error, G_FILE_ERROR, G_FILE_ERROR_IO);
 }
 
+static bool resolve_again(void *data, GError **error)
+{
+	Scene *scene = data;
+
+	sorter_free(scene->from);
+	sorter_free(scene->to);
+	scene->from = new_runs(scene);
+	scene->to = new_runs(scene);
+	return resolve(scene, error);
+}
+
+static void test_errors_are_passed_on(Scene *scene, const void *data)
+{
+	failing_store_try(scene->fixture->pass.store, resolve_again, scene);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -155,6 +172,7 @@ int main(int argc, char **argv)
 	ADD("a-run-of-a-stretch-becomes-one-of-each-extent",
 	    test_a_run_of_a_stretch_becomes_one_of_each_extent);
 	ADD("a-file-that-cannot-be-read-is-an-error", test_a_file_that_cannot_be_read_is_an_error);
+	ADD("errors-are-passed-on", test_errors_are_passed_on);
 
 	return g_test_run();
 }

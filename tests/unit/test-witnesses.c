@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/context/witnesses.h"
+#include "tests/unit/failing-store.h"
 #include "tests/unit/pass-fixture.h"
 
 #define NOTE "witnesses"
@@ -161,6 +162,37 @@ static void test_a_sample_is_of_all_that_was_added(void)
 	g_assert_cmpuint(n_late, <, WITNESS_SAMPLE);
 }
 
+typedef struct {
+	HashStore *store;
+	Witnesses *witnesses;
+} Kept;
+
+static bool save_them(void *data, GError **error)
+{
+	const Kept *kept = data;
+
+	return witnesses_save(kept->witnesses, kept->store, NOTE, error);
+}
+
+static bool load_them(void *data, GError **error)
+{
+	const Kept *kept = data;
+	g_autoptr(Witnesses) loaded = NULL;
+
+	return witnesses_load(kept->store, NOTE, &loaded, error);
+}
+
+static void test_errors_are_passed_on(void)
+{
+	g_autoptr(PassFixture) fixture = pass_fixture_new();
+	g_autoptr(Witnesses) witnesses = witnesses_new();
+	Kept kept = { fixture->pass.store, witnesses };
+
+	add(witnesses, 7);
+	failing_store_try(kept.store, save_them, &kept);
+	failing_store_try(kept.store, load_them, &kept);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -175,5 +207,6 @@ int main(int argc, char **argv)
 			test_no_more_of_the_latest_are_taken_than_are_kept);
 	g_test_add_func("/witnesses/filter", test_a_filter_drops_some_and_changes_others);
 	g_test_add_func("/witnesses/sample", test_a_sample_is_of_all_that_was_added);
+	g_test_add_func("/witnesses/errors-are-passed-on", test_errors_are_passed_on);
 	return g_test_run();
 }
