@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/btrfs/plan/extent-sources.h"
 
+#include "tests/unit/failing-store.h"
 #include "tests/unit/fake-files.h"
 #include "tests/unit/pass-fixture.h"
 
@@ -267,6 +268,29 @@ static void test_references_that_show_one_place_count_once(void)
 	g_assert_cmpuint(besides[3].offset, ==, 220 * KIB);
 }
 
+static bool find_again(void *data, GError **error)
+{
+	const SourceBeside beside = { SUBVOLUME, INODE, 0, false };
+	Scene *scene = data;
+	g_autoptr(ExtentSources) sources =
+		extent_sources_new(&scene->fixture->pass, scene->table, scene->extent_files);
+	const ExtentSource *found;
+	uint64_t position;
+
+	return extent_sources_find(sources, scene->source.id, 0, RAM_BYTES, &found, error) &&
+	       extent_sources_find_at(sources, &scene->target, &beside, &found, &position, error);
+}
+
+static void test_errors_are_passed_on(Scene *scene, const void *data)
+{
+	const BtrfsRef refs[] = { { INODE, 0, SUBVOLUME }, { OTHER, 0, SUBVOLUME } };
+
+	add_compressed(scene, INODE, 0, RAM_BYTES);
+	add_compressed(scene, OTHER, 0, RAM_BYTES);
+	begin(scene, DISK_BYTES, refs, G_N_ELEMENTS(refs));
+	failing_store_try(scene->fixture->pass.store, find_again, scene);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -285,6 +309,7 @@ int main(int argc, char **argv)
 	    test_of_a_compressed_extent_a_file_is_found_that_has_it_whole);
 	ADD("of-a-compressed-extent-a-file-is-found-that-has-it-whole/begin", GUINT_TO_POINTER(1),
 	    test_of_a_compressed_extent_a_file_is_found_that_has_it_whole);
+	ADD("errors-are-passed-on", NULL, test_errors_are_passed_on);
 
 	return g_test_run();
 }

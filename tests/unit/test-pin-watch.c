@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/btrfs/pinned/pin-watch.h"
 
+#include "tests/unit/failing-store.h"
 #include "tests/unit/fake-files.h"
 #include "tests/unit/pass-fixture.h"
 
@@ -271,6 +272,32 @@ static void test_a_row_has_the_reference_or_the_number_of_them(void)
 	g_assert_cmpuint(pin_watch_row(&extent, &by_cost).root, ==, 0);
 }
 
+typedef struct {
+	Pass *pass;
+	PinnedExtent pinned;
+} Watching;
+
+/* Nothing is remembered. */
+static bool look_again(void *data, GError **error)
+{
+	const Watching *watching = data;
+	g_autoptr(PinWatch) watch = pin_watch_new(watching->pass);
+	bool over;
+
+	return pin_watch_is_over(watch, &watching->pinned, &over, error);
+}
+
+static void test_errors_are_passed_on(Scene *scene, const void *data)
+{
+	Pass *pass = &scene->fixture->pass;
+	Watching by_file = { pass, pinned_by(PIN_IMMUTABLE, WRITABLE, IMMUTABLE) };
+	Watching by_cost = { pass,
+			     { .extent.address = ADDRESS, .cause = PIN_METADATA, .places = 3 } };
+
+	failing_store_try(pass->store, look_again, &by_file);
+	failing_store_try(pass->store, look_again, &by_cost);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -288,6 +315,7 @@ int main(int argc, char **argv)
 	    test_a_cost_is_over_when_there_are_fewer_references);
 	g_test_add_func("/pin-watch/a-row-has-the-reference-or-the-number-of-them",
 			test_a_row_has_the_reference_or_the_number_of_them);
+	ADD("errors-are-passed-on", test_errors_are_passed_on);
 
 	return g_test_run();
 }

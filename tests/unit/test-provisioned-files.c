@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/context/provisioned-files.h"
 
+#include "tests/unit/failing-store.h"
 #include "tests/unit/fake-btrfs.h"
 #include "tests/unit/pass-fixture.h"
 
@@ -195,6 +196,20 @@ static void test_the_zeros_of_a_deleted_subvolume_are_kept(Scene *scene, const v
 	g_assert_true(ret);
 }
 
+static bool ask_again(void *data, GError **error)
+{
+	const ExtentRef place = { .root = ROOT, .inode = FIRST + 2, .size_bytes = KIB };
+	Scene *scene = data;
+	bool is_provisioned;
+
+	return provisioned_files_has(scene->files, &place, &is_provisioned, error);
+}
+
+static void test_errors_are_passed_on(Scene *scene, const void *data)
+{
+	failing_store_try(scene->fixture->pass.store, ask_again, scene);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -206,6 +221,7 @@ int main(int argc, char **argv)
 	    test_a_stop_keeps_the_zeros_and_is_not_remembered);
 	ADD("the-zeros-of-a-deleted-subvolume-are-kept",
 	    test_the_zeros_of_a_deleted_subvolume_are_kept);
+	ADD("errors-are-passed-on", test_errors_are_passed_on);
 
 	return g_test_run();
 }

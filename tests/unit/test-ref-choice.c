@@ -2,6 +2,7 @@
 #include "daemon/btrfs/refs/ref-choice.h"
 
 #include "common/config/place-cost.h"
+#include "tests/unit/failing-store.h"
 #include "tests/unit/fake-files.h"
 #include "tests/unit/pass-fixture.h"
 
@@ -115,6 +116,19 @@ static void test_a_further_writable_reference_that_cannot_be_read_is_an_error(Sc
 	g_assert_error(error, G_FILE_ERROR, G_FILE_ERROR_IO);
 }
 
+static bool choose_again(void *data, GError **error)
+{
+	Scene *scene = data;
+	ExtentRefsOutcome outcome;
+
+	return ref_choice_make(scene->choice, &extent, false, &outcome, error);
+}
+
+static void test_errors_are_passed_on(Scene *scene, const void *data)
+{
+	failing_store_try(scene->fixture->pass.store, choose_again, scene);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -124,6 +138,7 @@ int main(int argc, char **argv)
 	    test_the_writable_references_are_chosen_and_the_others_hold_it);
 	ADD("a-further-writable-reference-that-cannot-be-read-is-an-error",
 	    test_a_further_writable_reference_that_cannot_be_read_is_an_error);
+	ADD("errors-are-passed-on", test_errors_are_passed_on);
 
 	return g_test_run();
 }
