@@ -173,7 +173,7 @@ static void test_it_inherits_no_flags_that_keep_it_from_sharing(Fixture *fixture
 {
 	FileOpener *opener = fixture->pass->opener;
 	FilesystemRoot dax = { 0 }, plain = { 0 };
-	g_auto(Fd) fd = mount(fixture, "realtime");
+	g_auto(Fd) fd G_GNUC_UNUSED = mount(fixture, "realtime");
 
 	assert_made_in(fixture, opener, NULL, NULL);
 	add_root(fixture, &dax, "dax");
@@ -190,7 +190,7 @@ static void test_on_btrfs_it_has_checksums(Fixture *fixture, const void *data)
 	fixture->filesystem->identity.kind = FS_KIND_BTRFS;
 	assert_made_in(fixture, NULL, NULL, "");
 
-	g_auto(Fd) fd = mount(fixture, "no-cow");
+	g_auto(Fd) fd G_GNUC_UNUSED = mount(fixture, "no-cow");
 	assert_made_in(fixture, NULL, NULL, NULL);
 }
 
@@ -245,8 +245,9 @@ static void test_a_hole_of_whole_blocks_serves_all_lengths(Fixture *fixture, con
 {
 	g_autoptr(HoleSource) hole = hole_source_new(fixture->filesystem, fixture->pass->opener);
 	uint64_t whole = assert_hole(hole, BLOCK, DEDUPE_ROUND_BYTES);
-	g_auto(Fd) keeps_whole = dup(hole_source_fd(hole, NULL, BLOCK, &(SkipReason){ 0 }));
-	g_auto(Fd) keeps_cut = -1;
+	g_auto(Fd) keeps_whole G_GNUC_UNUSED =
+		dup(hole_source_fd(hole, NULL, BLOCK, &(SkipReason){ 0 }));
+	g_auto(Fd) keeps_cut G_GNUC_UNUSED = -1;
 	uint64_t cut;
 
 	g_assert_cmpuint(assert_hole(hole, 100 * BLOCK, DEDUPE_ROUND_BYTES), ==, whole);
