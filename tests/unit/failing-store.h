@@ -5,7 +5,7 @@
 
 /*
  * FailingStore - what a step makes of a store that fails, and of a failing kernel of FakeBtrfs.  It is the sqlite3_step()
- * and the sqlite3_prepare_v3() of a program that links it.
+ * and the sqlite3_prepare_v3() of a program that links it.  For hashstore itself, test-failing-statements.c does this.
  *
  * Thread: one at a time.
  */

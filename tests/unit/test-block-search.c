@@ -81,16 +81,23 @@ static void tear_down(Scene *scene, const void *data)
 }
 
 /* Add an extent whose first half equals the one of @source. */
-static void add_wanted(Scene *scene, const Object *extent, uint32_t source)
+static bool try_to_add(Scene *scene, const Object *extent, uint32_t source, bool *ret_is_added,
+		       GError **error)
 {
 	const ExtentPin pin = { .cause = PIN_UNCOVERED, .uncovered_bytes = extent->size_bytes / 2 };
 	const Run run = { .blocks = HALF, .source = source };
 	g_autoptr(GArray) runs = g_array_new(false, false, sizeof(Run));
+
+	g_array_append_val(runs, run);
+	return block_search_add(scene->search, extent, &pin, runs, ret_is_added, error);
+}
+
+static void add_wanted(Scene *scene, const Object *extent, uint32_t source)
+{
 	g_autoptr(GError) error = NULL;
 	bool is_added;
 
-	g_array_append_val(runs, run);
-	g_assert_true(block_search_add(scene->search, extent, &pin, runs, &is_added, &error));
+	g_assert_true(try_to_add(scene, extent, source, &is_added, &error));
 	g_assert_no_error(error);
 	g_assert_true(is_added);
 }
@@ -162,16 +169,11 @@ static bool search_again(void *data, GError **error)
 {
 	const Search *search = data;
 	Scene *scene = search->scene;
-	const ExtentPin pin = { .cause = PIN_UNCOVERED,
-				.uncovered_bytes = search->wanted->size_bytes / 2 };
-	const Run run = { .blocks = HALF, .source = search->source };
-	g_autoptr(GArray) runs = g_array_new(false, false, sizeof(Run));
 	bool is_added;
 
-	g_array_append_val(runs, run);
 	block_search_free(scene->search);
 	scene->search = block_search_new(&scene->fixture->pass, scene->sums, scene->table);
-	return block_search_add(scene->search, search->wanted, &pin, runs, &is_added, error) &&
+	return try_to_add(scene, search->wanted, search->source, &is_added, error) &&
 	       block_search_run(scene->search, scene->runs, error);
 }
 

@@ -146,47 +146,33 @@ static void add_halves(Scene *scene)
 	begin(scene);
 }
 
+static bool find(void *data, GError **error)
+{
+	Scene *scene = data;
+	const Run run = { .target_rank = object_table_rank(scene->table, scene->target.id),
+			  .source = scene->source.id,
+			  .blocks = HALF };
+	g_autoptr(GArray) runs = g_array_new(false, false, sizeof(Run));
+
+	g_array_append_val(runs, run);
+	return extent_coverage_find(scene->coverage, &scene->target, false, runs, error);
+}
+
 static void test_the_file_that_continues_like_the_target_covers_the_rest(Scene *scene,
 									 const void *data)
 {
-	g_autoptr(GArray) runs = g_array_new(false, false, sizeof(Run));
 	g_autoptr(GError) error = NULL;
-	Run run = { .blocks = HALF };
 
 	add_halves(scene);
-
-	run.target_rank = object_table_rank(scene->table, scene->target.id);
-	run.source = scene->source.id;
-	g_array_append_val(runs, run);
-	g_assert_true(extent_coverage_find(scene->coverage, &scene->target, false, runs, &error));
+	g_assert_true(find(scene, &error));
 	g_assert_no_error(error);
 	g_assert_true(extent_coverage_is_all(scene->coverage));
 }
 
-typedef struct {
-	Scene *scene;
-	GArray *runs;
-} Coverage;
-
-static bool find_again(void *data, GError **error)
-{
-	const Coverage *coverage = data;
-	Scene *scene = coverage->scene;
-
-	return extent_coverage_find(scene->coverage, &scene->target, false, coverage->runs, error);
-}
-
 static void test_errors_are_passed_on(Scene *scene, const void *data)
 {
-	g_autoptr(GArray) runs = g_array_new(false, false, sizeof(Run));
-	Coverage coverage = { scene, runs };
-	Run run = { .blocks = HALF };
-
 	add_halves(scene);
-	run.target_rank = object_table_rank(scene->table, scene->target.id);
-	run.source = scene->source.id;
-	g_array_append_val(runs, run);
-	failing_store_try(scene->fixture->pass.store, find_again, &coverage);
+	failing_store_try(scene->fixture->pass.store, find, scene);
 }
 
 int main(int argc, char **argv)

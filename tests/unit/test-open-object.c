@@ -230,6 +230,7 @@ static void test_the_latest_sources_stay_open(Fixture *fixture, const void *data
 	OpenObject *taken[IDLE_SOURCES];
 	uint32_t ids[IDLE_SOURCES + 8];
 	unsigned n_before;
+	size_t n_taken = 0;
 
 	for (size_t i = 0; i < G_N_ELEMENTS(ids); i++)
 		ids[i] = pass_fixture_put_file(fixture->pass, BLOCK, 0);
@@ -245,8 +246,11 @@ static void test_the_latest_sources_stay_open(Fixture *fixture, const void *data
 	/* It becomes the latest one, so that the next takes the place of another. */
 	take_and_give_back(fixture, ids[8]);
 	take_and_give_back(fixture, ids[0]);
-	for (size_t i = 0; i < IDLE_SOURCES; i++)
-		taken[i] = take(fixture, i == 0 ? ids[0] : i == 1 ? ids[8] : ids[8 + i]);
+	taken[n_taken++] = take(fixture, ids[0]);
+	taken[n_taken++] = take(fixture, ids[8]);
+	for (size_t i = 10; i < G_N_ELEMENTS(ids); i++)
+		taken[n_taken++] = take(fixture, ids[i]);
+	g_assert_cmpuint(n_taken, ==, IDLE_SOURCES);
 	g_assert_cmpuint(count_descriptors(), ==, n_before + IDLE_SOURCES);
 	take_and_give_back(fixture, ids[9]);
 	g_assert_cmpuint(count_descriptors(), ==, n_before + IDLE_SOURCES + 1);
