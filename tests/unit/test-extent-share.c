@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/btrfs/share/extent-share.h"
 
+#include "daemon/btrfs/pinned/deferred-extents.h"
 #include "hashstore/hash-store.h"
 #include "tests/unit/fake-files.h"
 #include "tests/unit/pass-fixture.h"
@@ -45,6 +46,9 @@ static void set_up(Scene *scene, const void *data)
 	pass = &scene->fixture->pass;
 	pass->committed_usec = g_get_monotonic_time();
 	g_assert_true(hash_store_commit(pass->store, &error));
+	pass->postponed = postponed_new();
+	pass->btrfs.ref_bound = btrfs_ref_bound_new(FAKE_BTRFS_FD);
+	pass->btrfs.deferred = deferred_extents_new(pass);
 	scene->sums = extent_sums_new(FAKE_BTRFS_FD, &fake_files_info, secret);
 	scene->table = object_table_new(pass->store, RANK_BY_SIZE, pass->settings, NULL, &error);
 	scene->runs =
@@ -64,6 +68,9 @@ static void tear_down(Scene *scene, const void *data)
 	sorter_free(scene->runs);
 	object_table_free(scene->table);
 	extent_sums_free(scene->sums);
+	deferred_extents_free(scene->fixture->pass.btrfs.deferred);
+	btrfs_ref_bound_free(scene->fixture->pass.btrfs.ref_bound);
+	postponed_free(scene->fixture->pass.postponed);
 	fake_files_free(scene->files);
 	pass_fixture_free(scene->fixture);
 }
@@ -88,6 +95,32 @@ static void test_a_target_that_stays_as_a_source_is_planned_once_more(Scene *sce
 		       (FACT_MOVED | FACT_PINNED));
 }
 
+/* Else what a role swap frees is freed, and counted, again at its own turn. */
+static void test_a_target_that_was_planned_before_its_turn_is_not_planned_again(Scene *scene,
+										const void *data)
+{
+	ShareRound round = { .replan = scene->replan };
+	g_autoptr(GError) error = NULL;
+
+	object_table_add_fact(scene->table, scene->target.id, FACT_MOVED);
+	g_assert_true(extents_share(&scene->fixture->pass, scene->sums, scene->table, scene->order,
+				    &round, &error));
+	g_assert_no_error(error);
+	/* A plan would have shown that this filesystem has no such extent. */
+	g_assert_cmpuint(scene->fixture->pass.result->files.gone, ==, 0);
+}
+
+static void test_a_target_that_is_gone_is_counted(Scene *scene, const void *data)
+{
+	ShareRound round = { .replan = scene->replan };
+	g_autoptr(GError) error = NULL;
+
+	g_assert_true(extents_share(&scene->fixture->pass, scene->sums, scene->table, scene->order,
+				    &round, &error));
+	g_assert_no_error(error);
+	g_assert_cmpuint(scene->fixture->pass.result->files.gone, ==, 1);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -95,6 +128,9 @@ int main(int argc, char **argv)
 #define ADD(name, test) g_test_add("/extent-share/" name, Scene, NULL, set_up, test, tear_down)
 	ADD("a-target-that-stays-as-a-source-is-planned-once-more",
 	    test_a_target_that_stays_as_a_source_is_planned_once_more);
+	ADD("a-target-that-was-planned-before-its-turn-is-not-planned-again",
+	    test_a_target_that_was_planned_before_its_turn_is_not_planned_again);
+	ADD("a-target-that-is-gone-is-counted", test_a_target_that_is_gone_is_counted);
 
 	return g_test_run();
 }

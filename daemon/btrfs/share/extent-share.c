@@ -468,11 +468,15 @@ static bool make_plan(ExtentSharer *sharer, const Object *target, ExtentPlanOutc
 
 static bool plan_target(ExtentSharer *sharer, Object *target, GError **error)
 {
+	unsigned facts = object_table_facts(sharer->table, target->id);
 	ExtentPlanOutcome outcome;
 	SkipReason reason;
 	bool is_turned = false;
 
-	if (object_table_facts(sharer->table, target->id) & FACT_LOCKED) {
+	/* It was planned in the place of an earlier target. */
+	if (facts & FACT_MOVED)
+		return true;
+	if (facts & FACT_LOCKED) {
 		replan_list_add(sharer->round->replan, target->id, target->inode);
 		return true;
 	}
