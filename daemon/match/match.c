@@ -116,6 +116,9 @@ static bool add_pair(Matcher *matcher, const Member *source, const Member *targe
 	/* Two entries of one position are no pair. */
 	if (source->object == target->object && source->block == target->block)
 		return true;
+	/* Of what a store keeps of digests, that of a whole object may equal that of a few blocks by chance. */
+	if (is_whole != (source->block == ANCHOR_WHOLE_BLOCK))
+		return true;
 
 	return sorter_add(matcher->pairs, &pair, error);
 }
