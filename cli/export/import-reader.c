@@ -8,6 +8,7 @@
 #include "common/content/fleet-key.h"
 #include "common/content/winnow.h"
 #include "common/text/name-text.h"
+#include "hashstore/objects/stand-note.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -265,7 +266,8 @@ static bool take_object(ImportReader *reader, const json_t *line, GError **error
 		return export_refuse(error, "an earlier line has the same file or extent");
 
 	id = object.id;
-	if (!hash_store_new_object(store, &object.id, error))
+	if (!hash_store_new_object(store, &object.id, error) ||
+	    (object.stand != 0 && !stand_note_expect(store, error)))
 		return false;
 	object_index_add(reader->index, id, object.size_bytes, object.id);
 	reader->n_objects++;

@@ -55,6 +55,7 @@ static const Field fields[] = {
 	{ "modified_nsec", TEXT_64, OBJECT(mtime_nsec), OF_FILE },
 	{ "changed_nsec", TEXT_64, OBJECT(ctime_nsec), OF_FILE },
 	{ "directory", NUMBER_64, OBJECT(parent), OF_FILE },
+	{ "stand", TEXT_64, OBJECT(stand), OF_FILE },
 	{ "address", NUMBER_64, OBJECT(inode), OF_EXTENT },
 	{ "transaction", NUMBER_64, OBJECT(ctime_nsec), OF_EXTENT },
 	{ "summed_blocks", NUMBER_64, OBJECT(mtime_nsec), OF_EXTENT },
@@ -87,6 +88,7 @@ static const struct {
 	{ OBJECT_FOREIGN, "foreign" },
 	{ OBJECT_PLAIN, "plain" },
 	{ OBJECT_WHOLE, "whole" },
+	{ OBJECT_CLONED, "cloned" },
 };
 
 static const char *const state_names[] = {

@@ -6,6 +6,7 @@
 #include "cli/terminal/table.h"
 #include "cli/verbs/verb.h"
 #include "common/text/size-text.h"
+#include "hashstore/objects/stand-note.h"
 #include "hashstore/store-check.h"
 #include "hashstore/store-size.h"
 #include "kernel-ioctl/call/fd.h"
@@ -164,8 +165,11 @@ static bool drop_files(HashStore *store, const GArray *gone, GError **error)
 {
 	for (size_t i = 0; i < gone->len; i++) {
 		const GoneFile *file = &g_array_index(gone, GoneFile, i);
+		const Object *object;
 
-		if (!hash_store_drop(store, file->subvolume, file->inode, error))
+		if (!hash_store_find_at(store, file->subvolume, file->inode, &object, error) ||
+		    (object && !stand_note_drop(store, object, error)) ||
+		    !hash_store_drop(store, file->subvolume, file->inode, error))
 			return false;
 	}
 	return true;

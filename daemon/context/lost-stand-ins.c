@@ -2,14 +2,8 @@
 #include "daemon/context/lost-stand-ins.h"
 
 #include "daemon/context/compare-uint64.h"
-#include "hashstore/database/notes.h"
 
 #define INODES_MAX (UINT32_C(1) << 18)
-
-/* 1: some objects rely on others.  2: some of those others may be gone, too. */
-#define STANDS_NOTE "clone-stands"
-
-enum { NOTE_EXPECTED = 1, NOTE_LOST = 2 };
 
 struct LostStandIns {
 	GArray *inodes; /* uint64_t; ended: sorted */
@@ -71,72 +65,11 @@ static bool is_lost(const LostStandIns *lost, uint64_t inode)
 
 bool lost_stand_ins_concern(const LostStandIns *lost, const Object *object)
 {
-	if (object->state != OBJECT_DONE || object->stand == 0 || is_lost(lost, object->inode))
+	bool was_read = object->state == OBJECT_DONE || object->state == OBJECT_HALF;
+
+	if (!was_read || object->stand == 0 || is_lost(lost, object->inode))
 		return false;
 
 	return lost->are_all || object->stand == OBJECT_STAND_SEVERAL ||
 	       is_lost(lost, object->stand);
-}
-
-/* Raise the note to @least. */
-static bool raise_note(HashStore *store, uint64_t least, GError **error)
-{
-	uint64_t note;
-
-	if (!hash_store_get_number(store, STANDS_NOTE, &note, error))
-		return false;
-
-	return note >= least || hash_store_set_number(store, STANDS_NOTE, least, error);
-}
-
-bool lost_stand_ins_expect(HashStore *store, GError **error)
-{
-	return raise_note(store, NOTE_EXPECTED, error);
-}
-
-bool lost_stand_ins_are_expected(HashStore *store, bool *ret, GError **error)
-{
-	uint64_t note;
-
-	if (!hash_store_get_number(store, STANDS_NOTE, &note, error))
-		return false;
-
-	*ret = note >= NOTE_EXPECTED;
-	return true;
-}
-
-bool lost_stand_ins_note_drop(HashStore *store, const Object *object, GError **error)
-{
-	return !(object->flags & OBJECT_CLONED) || lost_stand_ins_note_all(store, error);
-}
-
-bool lost_stand_ins_note_all(HashStore *store, GError **error)
-{
-	bool are_expected;
-
-	if (!lost_stand_ins_are_expected(store, &are_expected, error))
-		return false;
-
-	return !are_expected || raise_note(store, NOTE_LOST, error);
-}
-
-bool lost_stand_ins_are_noted(HashStore *store, bool *ret, GError **error)
-{
-	uint64_t note;
-
-	if (!hash_store_get_number(store, STANDS_NOTE, &note, error))
-		return false;
-
-	*ret = note == NOTE_LOST;
-	return true;
-}
-
-bool lost_stand_ins_clear_note(HashStore *store, GError **error)
-{
-	bool are_noted;
-
-	if (!lost_stand_ins_are_noted(store, &are_noted, error))
-		return false;
-
-	return !are_noted || hash_store_set_number(store, STANDS_NOTE, NOTE_EXPECTED, error);
 }

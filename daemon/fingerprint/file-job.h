@@ -19,6 +19,7 @@
 typedef struct {
 	uint64_t shared_bytes;
 	uint64_t far_bytes; /* of data that no anchor can lie in */
+	uint64_t stand;     /* as in Object */
 	bool has_hole;
 	bool has_unwritten;
 	ObjectSums sums;

@@ -3,12 +3,12 @@
 
 #include "common/content/zeros.h"
 #include "common/files/special-files.h"
-#include "daemon/context/lost-stand-ins.h"
 #include "daemon/context/object-skips.h"
 #include "daemon/fingerprint/anchor-writer.h"
 #include "daemon/fingerprint/extent-reads.h"
 #include "daemon/fingerprint/read-ahead.h"
 #include "hashstore/objects/equal-list.h"
+#include "hashstore/objects/stand-note.h"
 
 /* The stand-ins of earlier passes are loaded when so many blocks would get anchors once more. */
 #define PRIME_BLOCKS 1024
@@ -158,6 +158,25 @@ static FingerprintOutcome after_read(Fingerprinter *printer, ReadOutcome outcome
 	return skip_for_good(printer, printer->job, SKIP_UNREADABLE, error);
 }
 
+/* Learn which file has stood in for blocks of the current one so far. */
+static bool learn_stand(Fingerprinter *printer, GError **error)
+{
+	HashStore *store = printer->pass->store;
+	uint64_t *known = &printer->job->learned.stand;
+	uint32_t id = printer->stands ? stand_ins_stand(printer->stands) : 0;
+	Object stand = { .inode = OBJECT_STAND_SEVERAL };
+	bool found;
+
+	if (id == 0)
+		return true;
+	if (!stand_note_expect(store, error) ||
+	    (id != UINT32_MAX && !hash_store_peek(store, id, &stand, &found, error)))
+		return false;
+
+	*known = *known == 0 || *known == stand.inode ? stand.inode : OBJECT_STAND_SEVERAL;
+	return true;
+}
+
 /* Keep how far a large file was read. */
 static bool keep_half(Fingerprinter *printer, GError **error)
 {
@@ -165,7 +184,10 @@ static bool keep_half(Fingerprinter *printer, GError **error)
 	HashStore *store = printer->pass->store;
 	Object row = file_job_row(job);
 
+	if (!learn_stand(printer, error))
+		return false;
 	row.state = OBJECT_HALF;
+	row.stand = job->learned.stand;
 	row.flags |= job->is_whole ? OBJECT_WHOLE : 0;
 	job->next_half_bytes = object_sums_blocks(&job->learned.sums) * printer->pass->block_bytes +
 			       FILE_JOB_HALF_BYTES;
@@ -278,28 +300,6 @@ static FingerprintOutcome add_parts(Fingerprinter *printer, GError **error)
 	return outcome;
 }
 
-/* Note in the row which file stands in for blocks of this one. */
-static bool end_stands(Fingerprinter *printer, Object *row, GError **error)
-{
-	uint32_t id = printer->stands ? stand_ins_end(printer->stands, true) : 0;
-	Object stand;
-	bool found;
-
-	if (id == 0)
-		return true;
-	if (!lost_stand_ins_expect(printer->pass->store, error))
-		return false;
-
-	row->stand = OBJECT_STAND_SEVERAL;
-	if (id == UINT32_MAX)
-		return true;
-	if (!hash_store_peek(printer->pass->store, id, &stand, &found, error))
-		return false;
-	if (found)
-		row->stand = stand.inode;
-	return true;
-}
-
 /* All was read: put the digest over it, and the row. */
 static FingerprintOutcome end_object(Fingerprinter *printer, GError **error)
 {
@@ -333,8 +333,9 @@ static FingerprintOutcome end_object(Fingerprinter *printer, GError **error)
 	row.flags |= job->learned.shared_bytes > 0 ? OBJECT_CLONED : 0;
 	row.flags |= zeros_look_provisioned(&evidence) ? OBJECT_KEEP_ZEROS : 0;
 	row.digest = object_sums_finish(&job->learned.sums, job->stamp.size_bytes, &sink);
-	if (!end_stands(printer, &row, error))
+	if (!learn_stand(printer, error))
 		return FINGERPRINT_FAILED;
+	row.stand = job->learned.stand;
 
 	whole.digest = row.digest;
 	/* A file of zeros alone needs no digest: its zeros are shared with a hole. */
@@ -379,7 +380,7 @@ static FingerprintOutcome fingerprint_object(Fingerprinter *printer, GError **er
 	if (outcome == FINGERPRINT_SKIPPED)
 		file_reader_keep_nothing(job->reader);
 	if (printer->stands && outcome != FINGERPRINT_DONE)
-		stand_ins_end(printer->stands, false);
+		stand_ins_give_up(printer->stands);
 
 	if (outcome == FINGERPRINT_FAILED) {
 		g_clear_error(&printer->anchors.failed);

@@ -22,7 +22,7 @@ struct StandIns {
 	/* The state of the current object. */
 	uint32_t object;
 	uint32_t owner;
-	uint32_t stand;                /* the result of stand_ins_end() */
+	uint32_t stand;                /* the result of stand_ins_stand() */
 	uint64_t sole_until;           /* behind the last block without a stand-in */
 	uint32_t stands[KNOWN_BLOCKS]; /* of the last blocks, by their number; 0: none */
 };
@@ -147,11 +147,14 @@ bool stand_ins_cover_run(StandIns *stands, uint64_t block)
 	return true;
 }
 
-uint32_t stand_ins_end(StandIns *stands, bool is_kept)
+uint32_t stand_ins_stand(const StandIns *stands)
 {
-	if (!is_kept)
-		g_hash_table_add(stands->given_up, GUINT_TO_POINTER(stands->object));
 	return stands->stand;
+}
+
+void stand_ins_give_up(StandIns *stands)
+{
+	g_hash_table_add(stands->given_up, GUINT_TO_POINTER(stands->object));
 }
 
 /* Whether the object was read by an earlier pass, and stands in for others. */

@@ -44,11 +44,11 @@ bool stand_ins_cover(StandIns *stands, uint64_t block, uint32_t n_blocks);
 /* Whether each block from @block up to the last one has a stand-in. */
 bool stand_ins_cover_run(StandIns *stands, uint64_t block);
 
-/*
- * No more blocks come.  Without @is_kept the object has no anchors and is no stand-in.  Returns the stand-in for
- * blocks of this object; 0: none, UINT32_MAX: several.
- */
-uint32_t stand_ins_end(StandIns *stands, bool is_kept);
+/* The stand-in for the blocks of this object so far; 0: none, UINT32_MAX: several. */
+uint32_t stand_ins_stand(const StandIns *stands);
+
+/* No more blocks come, and the object has no anchors for all of them: it is no stand-in. */
+void stand_ins_give_up(StandIns *stands);
 
 /*
  * Put the stand-ins of earlier passes into @cache: files that have all of their anchors themselves and did not

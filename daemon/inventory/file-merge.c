@@ -3,6 +3,7 @@
 
 #include "daemon/context/known-file.h"
 #include "daemon/context/lost-stand-ins.h"
+#include "hashstore/objects/stand-note.h"
 
 #include <string.h>
 #include <xxhash.h>
@@ -61,7 +62,7 @@ bool file_merge_begin(FileMerge *merge, GError **error)
 {
 	bool are_noted;
 
-	if (!lost_stand_ins_are_noted(merge->pass->store, &are_noted, error))
+	if (!stand_note_is_lost(merge->pass->store, &are_noted, error))
 		return false;
 
 	if (are_noted)
@@ -191,7 +192,7 @@ bool file_merge_forget(FileMerge *merge, const Object *known, GError **error)
 
 	merge->pass->result->files.gone++;
 	lost_stand_ins_add(merge->lost, known);
-	return lost_stand_ins_note_drop(store, known, error) &&
+	return stand_note_drop(store, known, error) &&
 	       hash_store_drop(store, known->subvolume, known->inode, error);
 }
 
@@ -212,7 +213,7 @@ bool file_merge_leave(FileMerge *merge, const Object *known, GError **error)
 	left.flags &= ~(unsigned)OBJECT_CLONED;
 	left.stand = 0;
 	merge->pass->result->files.set_aside++;
-	return lost_stand_ins_note_drop(store, known, error) && hash_store_put(store, &left, error);
+	return stand_note_drop(store, known, error) && hash_store_put(store, &left, error);
 }
 
 static uint64_t now_sec(const FileMerge *merge)
@@ -318,18 +319,26 @@ static bool add_relying(FileMerge *merge, const Object *known, GError **error)
 	return file_merge_flush(merge, error) && read_list_add(merge->to_read, &item, error);
 }
 
+/* A half-read file is listed already.  Forget its half, so that it is read from its beginning. */
+static bool read_again(FileMerge *merge, const Object *known, GError **error)
+{
+	return known->state == OBJECT_HALF
+		       ? hash_store_put_half(merge->pass->store, known->id, 0, "", 0, error)
+		       : add_relying(merge, known, error);
+}
+
 bool file_merge_list_relying(FileMerge *merge, bool sees_all, GError **error)
 {
 	Pass *pass = merge->pass;
 	g_autoptr(ObjectCursor) cursor = NULL;
 	bool are_expected;
 
-	if (!lost_stand_ins_are_expected(pass->store, &are_expected, error))
+	if (!stand_note_is_expected(pass->store, &are_expected, error))
 		return false;
 	if (!are_expected || merge->sizes || !lost_stand_ins_end(merge->lost))
 		return true;
 	if (!sees_all)
-		return lost_stand_ins_note_all(pass->store, error);
+		return stand_note_lose(pass->store, error);
 
 	cursor = object_cursor_open(pass->store, error);
 	while (cursor && pass_checkpoint(pass)) {
@@ -341,7 +350,7 @@ bool file_merge_list_relying(FileMerge *merge, bool sees_all, GError **error)
 			merge->lists_relying = true;
 			return true;
 		}
-		if (lost_stand_ins_concern(merge->lost, known) && !add_relying(merge, known, error))
+		if (lost_stand_ins_concern(merge->lost, known) && !read_again(merge, known, error))
 			return false;
 	}
 
@@ -350,5 +359,5 @@ bool file_merge_list_relying(FileMerge *merge, bool sees_all, GError **error)
 
 bool file_merge_finish_reading(FileMerge *merge, GError **error)
 {
-	return !merge->lists_relying || lost_stand_ins_clear_note(merge->pass->store, error);
+	return !merge->lists_relying || stand_note_clear(merge->pass->store, error);
 }

@@ -2,9 +2,9 @@
 #include "daemon/pass/fs-history.h"
 
 #include "daemon/btrfs/find/extent-history.h"
-#include "daemon/context/lost-stand-ins.h"
 #include "daemon/pass/file-history.h"
 #include "hashstore/objects/objects.h"
+#include "hashstore/objects/stand-note.h"
 #include "kernel-ioctl/file/mount-instance.h"
 
 /* The id of the boot, which the sandbox of the service hides. */
@@ -39,7 +39,7 @@ static bool unsettle_files(Pass *pass, GError **error)
 {
 	return hash_store_unsettle(pass->store, error) &&
 	       hash_store_set_note(pass->store, FILES_NOTE, "", error) &&
-	       lost_stand_ins_note_all(pass->store, error);
+	       stand_note_lose(pass->store, error);
 }
 
 bool fs_history_begin(Pass *pass, bool by_checksums, bool *ret_is_emptied, GError **error)

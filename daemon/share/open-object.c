@@ -2,9 +2,8 @@
 #include "daemon/share/open-object.h"
 
 #include "daemon/context/known-file.h"
-#include "daemon/context/lost-stand-ins.h"
 #include "daemon/context/object-skips.h"
-#include "hashstore/objects/objects.h"
+#include "hashstore/objects/stand-note.h"
 #include "kernel-ioctl/call/fd.h"
 #include "kernel-ioctl/file/extent-map.h"
 #include "kernel-ioctl/file/file-attributes.h"
@@ -123,7 +122,7 @@ static bool forget(Pass *pass, const OpenObject *object, GError **error)
 	const Object *stored;
 
 	if (!hash_store_find(pass->store, object->id, &stored, error) ||
-	    (stored && !lost_stand_ins_note_drop(pass->store, stored, error)))
+	    (stored && !stand_note_drop(pass->store, stored, error)))
 		return false;
 
 	return hash_store_drop(pass->store, object->subvolume, object->inode, error);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "daemon/context/lost-stand-ins.h"
 #include "daemon/inventory/file-merge.h"
+
+#include "hashstore/objects/stand-note.h"
 #include "tests/unit/failing-store.h"
 #include "tests/unit/pass-fixture.h"
 
@@ -87,7 +88,7 @@ static bool are_lost(const Fixture *fixture)
 {
 	bool ret;
 
-	g_assert_true(lost_stand_ins_are_noted(fixture->pass->pass.store, &ret, NULL));
+	g_assert_true(stand_note_is_lost(fixture->pass->pass.store, &ret, NULL));
 	return ret;
 }
 
@@ -211,7 +212,7 @@ static void test_a_file_set_aside_has_no_part_in_stand_ins(Fixture *fixture, con
 	const Object *row;
 
 	object.stand = STAND_IN;
-	g_assert_true(lost_stand_ins_expect(fixture->pass->pass.store, NULL));
+	g_assert_true(stand_note_expect(fixture->pass->pass.store, NULL));
 	row = put(fixture, &object);
 	name = g_strndup((const char *)row->name, row->name_bytes);
 	g_assert_true(file_merge_leave(fixture->merge, row, NULL));
@@ -236,7 +237,7 @@ static void test_only_a_file_with_clones_is_lost_as_a_stand_in(Fixture *fixture,
 {
 	Object object = file_of(OBJECT_DONE, 0);
 
-	g_assert_true(lost_stand_ins_expect(fixture->pass->pass.store, NULL));
+	g_assert_true(stand_note_expect(fixture->pass->pass.store, NULL));
 	g_assert_true(file_merge_leave(fixture->merge, put(fixture, &object), NULL));
 	g_assert_false(are_lost(fixture));
 	g_assert_true(file_merge_forget(fixture->merge, put(fixture, &object), NULL));
@@ -256,7 +257,7 @@ static void test_a_pass_that_does_not_see_all_files_leaves_a_note(Fixture *fixtu
 	Object object = file_of(OBJECT_DONE, OBJECT_CLONED);
 	FileRecord seen = seen_file();
 
-	g_assert_true(lost_stand_ins_expect(fixture->pass->pass.store, NULL));
+	g_assert_true(stand_note_expect(fixture->pass->pass.store, NULL));
 	g_assert_true(file_merge_list_relying(fixture->merge, false, NULL));
 	g_assert_false(are_lost(fixture));
 
@@ -276,6 +277,34 @@ static void test_a_pass_that_does_not_see_all_files_leaves_a_note(Fixture *fixtu
 	g_assert_true(are_lost(fixture));
 	g_assert_true(file_merge_finish_reading(fixture->merge, NULL));
 	g_assert_false(are_lost(fixture));
+}
+
+/* The anchors of what was read of it may have been left out for the lost one. */
+static void
+test_a_half_read_file_that_relied_on_a_lost_one_is_read_from_its_beginning(Fixture *fixture,
+									   const void *data)
+{
+	static const uint64_t stands[] = { 0, STAND_IN };
+	HashStore *store = fixture->pass->pass.store;
+	Object object = file_of(OBJECT_HALF, 0);
+
+	g_assert_true(stand_note_expect(store, NULL));
+	g_assert_true(stand_note_lose(store, NULL));
+	g_assert_true(file_merge_begin(fixture->merge, NULL));
+	for (size_t i = 0; i < G_N_ELEMENTS(stands); i++) {
+		g_autoptr(GBytes) state = NULL;
+		uint64_t done_blocks;
+		uint32_t id;
+
+		object.stand = stands[i];
+		id = put(fixture, &object)->id;
+		g_assert_true(hash_store_put_half(store, id, 9, "state", 5, NULL));
+		g_assert_true(hash_store_commit(store, NULL));
+		g_assert_true(file_merge_list_relying(fixture->merge, true, NULL));
+		g_assert_true(hash_store_get_half(store, id, &done_blocks, &state, NULL));
+		g_assert_cmpuint(done_blocks, ==, stands[i] ? 0 : 9);
+		g_assert_cmpuint(g_bytes_get_size(state), ==, stands[i] ? 0 : 5);
+	}
 }
 
 static void test_a_settled_file_that_may_be_a_target_again_is_matched_again(Fixture *fixture,
@@ -351,7 +380,7 @@ static void test_errors_are_passed_on(Fixture *fixture, const void *data)
 	known = *put(fixture, &object);
 	name = g_strndup((const char *)known.name, known.name_bytes);
 	known.name = (const uint8_t *)name;
-	g_assert_true(lost_stand_ins_expect(store, NULL));
+	g_assert_true(stand_note_expect(store, NULL));
 	g_assert_true(
 		name_buffer_add(fixture->names, "renamed", &merging.seen.name_position, NULL));
 
@@ -376,6 +405,8 @@ int main(int argc, char **argv)
 	    test_only_a_file_with_clones_is_lost_as_a_stand_in);
 	ADD("a-pass-that-does-not-see-all-files-leaves-a-note",
 	    test_a_pass_that_does_not_see_all_files_leaves_a_note);
+	ADD("a-half-read-file-that-relied-on-a-lost-one-is-read-from-its-beginning",
+	    test_a_half_read_file_that_relied_on_a_lost_one_is_read_from_its_beginning);
 	ADD("a-settled-file-that-may-be-a-target-again-is-matched-again",
 	    test_a_settled_file_that_may_be_a_target_again_is_matched_again);
 	ADD("errors-are-passed-on", test_errors_are_passed_on);

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/context/lost-stand-ins.h"
-#include "tests/unit/failing-store.h"
-#include "tests/unit/pass-fixture.h"
 
 #define INODES_MAX (UINT32_C(1) << 18)
 
@@ -27,7 +25,7 @@ static bool concerns(const LostStandIns *lost, uint64_t inode, uint64_t stand)
 static void test_who_relied_on_a_lost_file_is_concerned(void)
 {
 	g_autoptr(LostStandIns) lost = lost_stand_ins_new();
-	Object skipped = object_of(1, 0, 500);
+	Object in_part = object_of(1, 0, 500);
 
 	/* Not in the order of their numbers. */
 	lose(lost, 700, OBJECT_CLONED, 0);
@@ -41,8 +39,10 @@ static void test_who_relied_on_a_lost_file_is_concerned(void)
 	g_assert_false(concerns(lost, 1, 0));
 	/* It is read again already, since it changed itself. */
 	g_assert_false(concerns(lost, 600, 500));
-	skipped.state = OBJECT_SKIPPED;
-	g_assert_false(lost_stand_ins_concern(lost, &skipped));
+	in_part.state = OBJECT_HALF;
+	g_assert_true(lost_stand_ins_concern(lost, &in_part));
+	in_part.state = OBJECT_SKIPPED;
+	g_assert_false(lost_stand_ins_concern(lost, &in_part));
 }
 
 static void test_files_without_clones_are_no_loss(void)
@@ -85,63 +85,6 @@ static void test_more_than_memory_holds_are_all(void)
 	g_assert_true(concerns(lost, 1, 500));
 }
 
-static void assert_note(HashStore *store, bool are_expected, bool are_noted)
-{
-	bool ret;
-
-	g_assert_true(lost_stand_ins_are_expected(store, &ret, NULL));
-	g_assert_cmpint(ret, ==, are_expected);
-	g_assert_true(lost_stand_ins_are_noted(store, &ret, NULL));
-	g_assert_cmpint(ret, ==, are_noted);
-}
-
-/* In a store without objects that rely on others, nothing can be lost. */
-static void test_a_loss_is_noted_until_all_were_read_again(void)
-{
-	g_autoptr(PassFixture) fixture = pass_fixture_new();
-	HashStore *store = fixture->pass.store;
-	const Object plain = object_of(1, 0, 500), cloned = object_of(1, OBJECT_CLONED, 0);
-
-	assert_note(store, false, false);
-	g_assert_true(lost_stand_ins_note_all(store, NULL));
-	g_assert_true(lost_stand_ins_note_drop(store, &cloned, NULL));
-	g_assert_true(lost_stand_ins_clear_note(store, NULL));
-	assert_note(store, false, false);
-
-	g_assert_true(lost_stand_ins_expect(store, NULL));
-	assert_note(store, true, false);
-	g_assert_true(lost_stand_ins_note_drop(store, &plain, NULL));
-	assert_note(store, true, false);
-	g_assert_true(lost_stand_ins_note_drop(store, &cloned, NULL));
-	assert_note(store, true, true);
-	/* Others that rely on some are no reason to forget it. */
-	g_assert_true(lost_stand_ins_expect(store, NULL));
-	assert_note(store, true, true);
-	g_assert_true(lost_stand_ins_clear_note(store, NULL));
-	assert_note(store, true, false);
-	g_assert_true(lost_stand_ins_note_all(store, NULL));
-	assert_note(store, true, true);
-}
-
-static bool note_a_loss(void *data, GError **error)
-{
-	const Object cloned = object_of(1, OBJECT_CLONED, 0);
-	bool are_expected, are_noted;
-
-	return lost_stand_ins_expect(data, error) &&
-	       lost_stand_ins_are_expected(data, &are_expected, error) &&
-	       lost_stand_ins_note_drop(data, &cloned, error) &&
-	       lost_stand_ins_are_noted(data, &are_noted, error) &&
-	       lost_stand_ins_clear_note(data, error) && lost_stand_ins_note_all(data, error);
-}
-
-static void test_errors_are_passed_on(void)
-{
-	g_autoptr(PassFixture) fixture = pass_fixture_new();
-
-	failing_store_try(fixture->pass.store, note_a_loss, fixture->pass.store);
-}
-
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -151,8 +94,6 @@ int main(int argc, char **argv)
 	ADD("files-without-clones", test_files_without_clones_are_no_loss);
 	ADD("if-all-may-be-lost", test_if_all_may_be_lost_all_who_relied_on_any_are_concerned);
 	ADD("more-than-memory-holds", test_more_than_memory_holds_are_all);
-	ADD("a-loss-is-noted", test_a_loss_is_noted_until_all_were_read_again);
-	ADD("errors-are-passed-on", test_errors_are_passed_on);
 
 	return g_test_run();
 }

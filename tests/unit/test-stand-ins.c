@@ -53,7 +53,7 @@ static void test_the_first_file_stands_for_the_second(Fixture *fixture, const vo
 	stand_ins_begin(fixture->stands, 5, 1000);
 	g_assert_cmpuint(add(fixture, 0, PLACE, N), ==, 0);
 	g_assert_false(stand_ins_cover(fixture->stands, 0, 2));
-	g_assert_cmpuint(stand_ins_end(fixture->stands, true), ==, 0);
+	g_assert_cmpuint(stand_ins_stand(fixture->stands), ==, 0);
 
 	stand_ins_begin(fixture->stands, 6, 1000);
 	stand_ins_next(fixture->stands, 0, 0);
@@ -61,7 +61,7 @@ static void test_the_first_file_stands_for_the_second(Fixture *fixture, const vo
 	g_assert_false(stand_ins_cover(fixture->stands, 0, 2));
 	g_assert_true(stand_ins_cover(fixture->stands, 1, 2));
 	g_assert_false(stand_ins_cover_run(fixture->stands, 0));
-	g_assert_cmpuint(stand_ins_end(fixture->stands, true), ==, 5);
+	g_assert_cmpuint(stand_ins_stand(fixture->stands), ==, 5);
 }
 
 static void test_a_file_stands_for_its_own_repetition(Fixture *fixture, const void *by_owner)
@@ -73,7 +73,7 @@ static void test_a_file_stands_for_its_own_repetition(Fixture *fixture, const vo
 	g_assert_true(stand_ins_cover(fixture->stands, N, 2));
 	/* The one anchor over both begins with a block that has none. */
 	g_assert_false(stand_ins_cover(fixture->stands, N - 1, 2));
-	g_assert_cmpuint(stand_ins_end(fixture->stands, true), ==, 0);
+	g_assert_cmpuint(stand_ins_stand(fixture->stands), ==, 0);
 }
 
 static void test_what_was_given_up_stands_for_nothing(Fixture *fixture, const void *by_owner)
@@ -81,16 +81,16 @@ static void test_what_was_given_up_stands_for_nothing(Fixture *fixture, const vo
 	(void)by_owner;
 	stand_ins_begin(fixture->stands, 5, 1000);
 	add(fixture, 0, PLACE, N);
-	stand_ins_end(fixture->stands, false);
+	stand_ins_give_up(fixture->stands);
 
 	stand_ins_begin(fixture->stands, 6, 1000);
 	g_assert_cmpuint(add(fixture, 0, PLACE, N), ==, 0);
-	g_assert_cmpuint(stand_ins_end(fixture->stands, true), ==, 0);
+	g_assert_cmpuint(stand_ins_stand(fixture->stands), ==, 0);
 
 	stand_ins_begin(fixture->stands, 7, 1000);
 	g_assert_cmpuint(add(fixture, 0, PLACE, N), ==, N);
 	g_assert_true(stand_ins_cover(fixture->stands, 0, 2));
-	g_assert_cmpuint(stand_ins_end(fixture->stands, true), ==, 6);
+	g_assert_cmpuint(stand_ins_stand(fixture->stands), ==, 6);
 }
 
 static void test_several_files_stand_for_one(Fixture *fixture, const void *by_owner)
@@ -98,17 +98,15 @@ static void test_several_files_stand_for_one(Fixture *fixture, const void *by_ow
 	(void)by_owner;
 	stand_ins_begin(fixture->stands, 5, 1000);
 	add(fixture, 0, PLACE, N / 2);
-	stand_ins_end(fixture->stands, true);
 	stand_ins_begin(fixture->stands, 6, 1000);
 	g_assert_cmpuint(add(fixture, 0, PLACE, N), ==, N / 2);
-	stand_ins_end(fixture->stands, true);
 
 	stand_ins_begin(fixture->stands, 7, 1000);
 	g_assert_cmpuint(add(fixture, 0, PLACE, N), ==, N);
 	for (uint64_t i = 0; i < N - 1; i++)
 		g_assert_true(stand_ins_cover(fixture->stands, i, 2));
 	g_assert_true(stand_ins_cover_run(fixture->stands, 0));
-	g_assert_cmpuint(stand_ins_end(fixture->stands, true), ==, UINT32_MAX);
+	g_assert_cmpuint(stand_ins_stand(fixture->stands), ==, UINT32_MAX);
 }
 
 static void test_owners_do_not_stand_for_each_other(Fixture *fixture, const void *by_owner)
@@ -116,10 +114,8 @@ static void test_owners_do_not_stand_for_each_other(Fixture *fixture, const void
 	(void)by_owner;
 	stand_ins_begin(fixture->stands, 5, 1000);
 	add(fixture, 0, PLACE, N);
-	stand_ins_end(fixture->stands, true);
 	stand_ins_begin(fixture->stands, 6, 1001);
 	g_assert_cmpuint(add(fixture, 0, PLACE, N), ==, 0);
-	stand_ins_end(fixture->stands, true);
 	stand_ins_begin(fixture->stands, 7, 1001);
 	g_assert_cmpuint(add(fixture, 0, PLACE, N), ==, N);
 }
@@ -132,17 +128,16 @@ static void test_each_file_begins_without_stand_ins(Fixture *fixture, const void
 	add(fixture, 0, PLACE, N);
 	stand_ins_next(fixture->stands, N, 0);
 	g_assert_false(stand_ins_cover_run(fixture->stands, N));
-	stand_ins_end(fixture->stands, true);
 
 	stand_ins_begin(fixture->stands, 6, 1000);
 	add(fixture, 0, PLACE, N);
 	g_assert_true(stand_ins_cover_run(fixture->stands, 0));
-	g_assert_cmpuint(stand_ins_end(fixture->stands, true), ==, UINT32_MAX);
+	g_assert_cmpuint(stand_ins_stand(fixture->stands), ==, UINT32_MAX);
 
 	stand_ins_begin(fixture->stands, 7, 1000);
 	for (uint64_t block = 0; block < N; block++)
 		g_assert_false(stand_ins_cover(fixture->stands, block, 1));
-	g_assert_cmpuint(stand_ins_end(fixture->stands, true), ==, 0);
+	g_assert_cmpuint(stand_ins_stand(fixture->stands), ==, 0);
 }
 
 static void test_a_block_replaces_the_one_128_blocks_before(Fixture *fixture, const void *by_owner)
@@ -159,7 +154,7 @@ static void test_a_block_replaces_the_one_128_blocks_before(Fixture *fixture, co
 	g_assert_false(stand_ins_cover_run(fixture->stands, 128));
 	stand_ins_next(fixture->stands, 129, 3);
 	g_assert_false(stand_ins_cover_run(fixture->stands, 128));
-	g_assert_cmpuint(stand_ins_end(fixture->stands, true), ==, 3);
+	g_assert_cmpuint(stand_ins_stand(fixture->stands), ==, 3);
 	stand_ins_begin(fixture->stands, 6, 1000);
 	stand_ins_next(fixture->stands, 0, 0);
 	stand_ins_next(fixture->stands, 1, 3);

@@ -10,6 +10,7 @@ import time
 import pytest
 import xxhash
 
+import content
 import harness
 import ioctls
 import oracle
@@ -341,6 +342,58 @@ def test_a_pass_that_was_stopped_leaves_the_clones_of_lost_files_to_the_next_one
         # Anchors alone find it, as it is no copy of the whole.
         write(tree / f"{name}-copy", noise(10 + seed, 4 * KIB) + noise(seed, 4 * MIB))
     assert check_limits(dedupd, tree).freed_bytes == 8 * MIB
+
+
+def prune(dedupd):
+    (row,) = harness.dedupctl_rows("store", "prune", dedupd=dedupd)
+    assert row["files"] == 1
+
+
+def move_to_another_machine(dedupd):
+    lines = harness.dedupctl("export", dedupd=dedupd).stdout
+    harness.dedupctl("import", "--replace", dedupd=dedupd, input=lines)
+
+
+@pytest.mark.parametrize("lost", ["first", "second"])
+@pytest.mark.parametrize("before, after", [(None, prune), (move_to_another_machine, None)], ids=["prune", "import"])
+def test_a_changed_store_knows_which_clones_to_read_again(tree, dedupd, lost, before, after):
+    """One of the two stood for the other."""
+    write(tree / "first", noise(1, 4 * MIB))
+    clone_file(tree / "first", tree / "second")
+    check_limits(dedupd, tree)
+    if before:
+        before(dedupd)
+    (tree / lost).unlink()
+    ioctls.sync(tree)
+    if after:
+        after(dedupd)
+
+    # Anchors alone find it, as it is no copy of the whole.
+    write(tree / "copy", noise(10, 4 * KIB) + noise(1, 4 * MIB))
+    assert check_limits(dedupd, tree).freed_bytes == 4 * MIB
+
+
+def test_a_file_that_was_read_in_part_is_found_after_the_one_that_stood_for_that_part_is_gone(tree, dedupd):
+    write(tree / "first", noise(1, 32 * MIB))
+    with open(tree / "first", "rb") as source, open(tree / "large", "wb") as target:
+        # A stopped pass keeps what it knows of files of more than a GiB.
+        target.truncate(2 << 30)
+        ioctls.clone_range(source.fileno(), 0, 32 * MIB, target.fileno(), 0)
+    content.overwrite(tree / "large", 1 << 30, noise(2, 64 * MIB))
+    harness.settle(dedupd.filesystem)
+    dedupd.filesystem.forget_data()
+    process = dedupd.start(limit_rate="16M")
+    time.sleep(4)
+    process.send_signal(signal.SIGTERM)
+    stopped = dedupd.finish(process)
+    assert stopped.report["outcome"] == "interrupted"
+    assert 33 * MIB <= stopped.read["finding_bytes"] <= 95 * MIB
+
+    (tree / "first").unlink()
+    # Anchors alone find it, as it is no copy of the whole.
+    write(tree / "copy", noise(10, 4 * KIB) + noise(1, 32 * MIB))
+    harness.settle(dedupd.filesystem)
+    assert dedupd.run().freed_bytes == 32 * MIB
 
 
 def test_clones_that_come_pass_after_pass_leave_the_store_as_it_is(tree, dedupd):
