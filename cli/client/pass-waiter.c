@@ -132,6 +132,11 @@ static bool ran_out(const Awaited *awaited, const DaemonFilesystem *filesystem)
 	       filesystem->last_ended_usec >= awaited->deadline_usec;
 }
 
+static void note(PassWaiter *waiter, ExitStatus status)
+{
+	waiter->status = exit_status_worse(waiter->status, status);
+}
+
 /* Report the result of the pass. */
 static void take_ended(PassWaiter *waiter, const Awaited *awaited,
 		       const DaemonFilesystem *filesystem)
@@ -144,9 +149,9 @@ static void take_ended(PassWaiter *waiter, const Awaited *awaited,
 		printf("%s: %s, %s %s\n", mount_point, filesystem->last_outcome,
 		       awaited->is_dry ? "would free about" : "freed", freed);
 	if (awaited->is_run && filesystem->last_exit_status != 0)
-		waiter->status = (ExitStatus)filesystem->last_exit_status;
+		note(waiter, (ExitStatus)filesystem->last_exit_status);
 	else if (strcmp(filesystem->last_outcome, "complete") != 0 && !ran_out(awaited, filesystem))
-		waiter->status = EXIT_STATUS_FAILED;
+		note(waiter, EXIT_STATUS_FAILED);
 }
 
 /* Report that no pass is going to begin. */
@@ -161,7 +166,7 @@ static void say_hindered(PassWaiter *waiter, const DaemonFilesystem *filesystem)
 	erase(waiter);
 	message_print("no pass begins over %s: %s", mount_point,
 		      why[0] != '\0' ? why : filesystem->state);
-	waiter->status = EXIT_STATUS_FAILED;
+	note(waiter, EXIT_STATUS_FAILED);
 }
 
 static bool is_any(const char *word, const char *one, const char *other)
@@ -187,7 +192,7 @@ static bool look(PassWaiter *waiter, Awaited *awaited)
 	if (!filesystem) {
 		erase(waiter);
 		message_print_error(error);
-		waiter->status = EXIT_STATUS_FAILED;
+		note(waiter, EXIT_STATUS_FAILED);
 		return false;
 	}
 	if (filesystem->passes > awaited->passes && goes_on(filesystem))

@@ -123,8 +123,7 @@ static ExitStatus make_passes(const GPtrArray *all, const Options *options, char
 		came = command_run(command, &cause);
 		if (cause != 0)
 			return say_cannot_run(command[0], cause);
-		if (came != EXIT_STATUS_DONE)
-			status = came;
+		status = exit_status_worse(status, came);
 	}
 
 	return status;
@@ -246,8 +245,7 @@ static ExitStatus have_passes_made(DaemonClient *client, const GPtrArray *all, c
 	for (guint i = 0; i < all->len && signal_got == 0; i++) {
 		ExitStatus came = have_pass_made(client, all->pdata[i], wishes, options);
 
-		if (came != EXIT_STATUS_DONE)
-			status = came;
+		status = exit_status_worse(status, came);
 	}
 
 	/* The signal may have come after a pass, and kept others from starting. */

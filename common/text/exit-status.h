@@ -22,3 +22,9 @@ typedef enum {
 	EXIT_STATUS_NO_COMMAND = 127, /* no such command */
 	EXIT_STATUS_SIGNAL = 128,     /* plus the number of the signal that ended it */
 } ExitStatus;
+
+/*
+ * The worse of two, for a command that makes several passes: a failure before unreadable files.  Statuses that passes
+ * do not have, such as that of a signal, are worse than all of theirs; the first of two stays.  Pure.  Thread: any.
+ */
+ExitStatus exit_status_worse(ExitStatus one, ExitStatus other);

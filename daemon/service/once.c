@@ -152,21 +152,6 @@ static void run_pass(Once *once, const Settings *settings, Filesystem *filesyste
 	g_clear_pointer(&once->display, progress_display_free);
 }
 
-/* The worse status: a failure before unreadable files. */
-static int worse_status(int one, int other)
-{
-	static const int order[] = { EXIT_STATUS_DONE,         EXIT_STATUS_UNREADABLE,
-				     EXIT_STATUS_STOPPED,      EXIT_STATUS_IN_USE,
-				     EXIT_STATUS_DISK_FAILING, EXIT_STATUS_FAILED };
-	size_t worst = 0;
-
-	for (size_t i = 0; i < G_N_ELEMENTS(order); i++)
-		if (one == order[i] || other == order[i])
-			worst = i;
-
-	return order[worst];
-}
-
 /* Write MetricsFile= after @n_passes.  If the service has claimed the file, it writes that. */
 static void write_metrics(const Once *once, const GPtrArray *filesystems, const PassResult *results,
 			  size_t n_passes)
@@ -224,6 +209,28 @@ static void print_text(const Settings *settings, const Filesystem *filesystem,
 
 	fputs(lines, stdout);
 	fflush(stdout);
+}
+
+/* Say why the status of a pass is not 0, where neither the text of its report nor an earlier message does. */
+static void say_status(const Settings *settings, const Filesystem *filesystem,
+		       const PassResult *result)
+{
+	if (!settings->quiet && !settings->json)
+		return;
+
+	switch (pass_exit_status(result)) {
+	case EXIT_STATUS_IN_USE:
+	case EXIT_STATUS_STOPPED:
+		g_warning("%s: the pass ended early, as %s", filesystem->mount_point,
+			  result->stopped_reason);
+		break;
+	case EXIT_STATUS_UNREADABLE:
+		g_warning("%s: %" G_GUINT64_FORMAT " files could not be read",
+			  filesystem->mount_point, result->skips.entries[SKIP_UNREADABLE].count);
+		break;
+	default:
+		break;
+	}
 }
 
 /* Whether a pass may begin now; if not, print when. */
@@ -294,6 +301,8 @@ static bool work_on(Once *once, Filesystem *filesystem, PassResult *result)
 		once->limit = NULL;
 		atomic_store(&once->stop, false);
 		g_usleep(QUEUE_USEC);
+		if (!may_begin(&settings, filesystem))
+			return false;
 		filesystem->fd = fcntl(kept, F_DUPFD_CLOEXEC, 0);
 		run_pass(once, &settings, filesystem, result);
 	}
@@ -345,7 +354,7 @@ int once_run(const Settings *settings, const Config *config, char *const *argume
 	};
 	g_autoptr(GPtrArray) filesystems = find_filesystems(&once);
 	g_autofree PassResult *results = NULL;
-	int status = EXIT_STATUS_DONE;
+	ExitStatus status = EXIT_STATUS_DONE;
 	size_t n_passes = 0;
 
 	if (!filesystems)
@@ -366,10 +375,12 @@ int once_run(const Settings *settings, const Config *config, char *const *argume
 			journal_pass(filesystem->uuid, filesystem->mount_point, result);
 		else if (result->error)
 			g_critical("%s", result->error->message);
+		else
+			say_status(settings, filesystem, result);
 		if (!result->error && !settings->quiet && !settings->json)
 			print_text(settings, filesystem, result);
 		write_metrics(&once, filesystems, results, n_passes);
-		status = worse_status(status, (int)pass_exit_status(result));
+		status = exit_status_worse(status, pass_exit_status(result));
 	}
 
 	if (settings->json)
@@ -379,5 +390,5 @@ int once_run(const Settings *settings, const Config *config, char *const *argume
 	g_free(once.metrics_file);
 	g_free(once.state_directory);
 
-	return once.signal ? EXIT_STATUS_SIGNAL + once.signal : status;
+	return once.signal ? EXIT_STATUS_SIGNAL + once.signal : (int)status;
 }

@@ -266,6 +266,7 @@ def test_sixteen_files_that_cannot_be_read_end_a_pass(quick_disks, make_filesyst
         assert stopped_reason(dedupd.run()) == "16 files could not be read"
         run = dedupd.run(config=configured(tmp_path, "Degraded=run"))
         assert run.status == 4, run.stderr
+        assert "20 files could not be read" in run.stderr
         assert run.skip_of("unreadable")["count"] == 20
         # These are known by now.
         run = dedupd.run()
