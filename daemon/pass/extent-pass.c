@@ -12,6 +12,7 @@
 #include "daemon/btrfs/share/extent-rounds.h"
 #include "daemon/btrfs/share/space-ledger.h"
 #include "daemon/context/object-table.h"
+#include "daemon/context/store-room.h"
 #include "daemon/fingerprint/fingerprint.h"
 #include "hashstore/objects/objects.h"
 #include "kernel-ioctl/btrfs/btrfs-info.h"
@@ -184,8 +185,9 @@ static bool find_rewritten(Pass *pass, ExtentSums *sums, GError **error)
 		n_runs = result->shared.runs;
 		now = result->rewritten.extents + pass->n_file_runs + pass->btrfs.n_revived +
 		      pass->btrfs.n_waited + n_replanned;
+		/* Without room for all, the store does not know how far the first round looked. */
 		if (now == known || pass->settings->dry_run || result->stopped_reason ||
-		    !pass_checkpoint(pass))
+		    store_room_was_short(pass->room) || !pass_checkpoint(pass))
 			break;
 		known = now;
 		pass->btrfs.remainders.writes_more &= i < REWRITTEN_MORE_ROUNDS;

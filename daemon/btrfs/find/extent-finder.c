@@ -57,7 +57,8 @@ static bool leave_unchanged(ExtentFinder *finder, const DataExtent *extent,
 
 	if (object_extent_summed_blocks(stored) == 0)
 		return extent_leave_unknown(finder->fingerprinter, extent, error);
-	if (!finder->looks_at_all || stored->parent == 0)
+	/* An extent that snapshots hold is going to be freed. */
+	if (!finder->looks_at_all || stored->parent == 0 || stored->flags & OBJECT_HELD)
 		return true;
 
 	return hash_store_find_at(finder->pass->store, OBJECT_STRETCHES, stored->parent, &stretch,

@@ -34,6 +34,7 @@ struct PinnedExtents {
 	GHashTable *replanned; /* address -> marks of others (uint64_t), of this pass */
 	GHashTable *later;     /* the same of those that wait */
 	GHashTable *old;   /* addresses: pinned by an earlier pass, and planned again in this one */
+	GHashTable *own;   /* addresses: pinned for themselves before they are planned again */
 	uint32_t first_id; /* of objects that this pass adds or renews */
 	uint64_t again_first; /* of the range that an earlier pass noted */
 	uint64_t again_end;
@@ -57,6 +58,7 @@ PinnedExtents *pinned_extents_new(Pass *pass)
 	pinned->replanned = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, g_free);
 	pinned->later = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, g_free);
 	pinned->old = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
+	pinned->own = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
 	return pinned;
 }
 
@@ -70,6 +72,7 @@ void pinned_extents_free(PinnedExtents *pinned)
 	g_hash_table_unref(pinned->over);
 	g_hash_table_unref(pinned->replanned);
 	g_hash_table_unref(pinned->later);
+	g_hash_table_unref(pinned->own);
 	g_hash_table_unref(pinned->old);
 	g_free(pinned);
 }
@@ -437,6 +440,8 @@ static bool take(PinnedExtents *pinned, uint64_t address, const Renewals *renewa
 		 pinned_extents_is_untouched(pinned, found);
 	if (is_old)
 		g_hash_table_add(pinned->old, g_memdup2(&address, sizeof(address)));
+	if (is_pinned && !row.is_source)
+		g_hash_table_add(pinned->own, g_memdup2(&address, sizeof(address)));
 	add_settled(pinned, is_old ? renewals->old : renewals->others, found);
 	if (!found || found->parent == 0)
 		return true;
@@ -573,7 +578,7 @@ bool pinned_extents_put(PinnedExtents *pinned, const Object *extent, const Exten
 	PinnedExtent row = pin_watch_row(extent, pin);
 	bool deferred, kept;
 
-	row.is_source = !is_news;
+	row.is_source = !is_news && !g_hash_table_contains(pinned->own, &extent->inode);
 	if (is_news)
 		count(pinned, extent, pin);
 	if (pin->cause == PIN_NONE || pinned->pass->settings->dry_run)

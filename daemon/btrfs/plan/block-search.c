@@ -291,7 +291,9 @@ static bool add_blocks(BlockSearch *search, guint number, GError **error)
 
 static void make_filter(BlockSearch *search)
 {
-	uint64_t bits = UINT64_C(1) << g_bit_storage((gulong)search->blocks->len * FILTER_BITS);
+	/* If all extents of a load are gone by now, it has no blocks. */
+	gulong n = MAX(search->blocks->len, 1);
+	uint64_t bits = UINT64_C(1) << g_bit_storage(n * FILTER_BITS);
 
 	search->filter = g_malloc0(bits / 8);
 	search->filter_mask = bits - 1;

@@ -84,10 +84,11 @@ static SharedStep share_step(ExtentSharer *sharer, const ExtentStep *step, const
 }
 
 /* Go on as @shared says how far a step of @target was shared.  If this failed, the target is skipped. */
-static bool take_result(ExtentSharer *sharer, const Object *target, const ExtentStep *step,
+static bool take_result(ExtentSharer *sharer, const Object *target, ExtentStep *step,
 			SharedStep shared, StepOutcome *ret, GError **error)
 {
 	*ret = STEP_LEFT;
+	step->is_used |= shared.done > 0;
 	if (shared.read == READ_SHORT || shared.read == READ_UNREADABLE)
 		extent_outcome_note_skipped(
 			sharer->pass, target,
@@ -105,8 +106,8 @@ static bool take_result(ExtentSharer *sharer, const Object *target, const Extent
 	return true;
 }
 
-static bool run_step(ExtentSharer *sharer, const Object *target, const ExtentStep *step,
-		     StepOutcome *ret, GError **error)
+static bool run_step(ExtentSharer *sharer, const Object *target, ExtentStep *step, StepOutcome *ret,
+		     GError **error)
 {
 	ExtentStamp stamp = checksum_trust_stamp(target);
 	const ExtentRef *unopened;
@@ -151,9 +152,12 @@ static bool is_true_target(const ExtentSharer *sharer, const Object *target)
 static bool pin(ExtentSharer *sharer, const Object *target, SkipReason reason, GError **error)
 {
 	bool has_zeros_only = sharer->runs.has_zeros && sharer->runs.list->len == 1;
+	unsigned facts = object_table_facts(sharer->table, target->id);
 	/* A source that cannot be freed itself was not counted before, unless only its cost prevents it. */
-	bool is_news =
-		is_true_target(sharer, target) || reason == SKIP_PIECES || reason == SKIP_METADATA;
+	bool is_costly = reason == SKIP_PIECES || reason == SKIP_METADATA;
+	/* An extent that snapshots hold was counted when it was deferred. */
+	bool is_news = !(facts & FACT_HELD) &&
+		       (is_true_target(sharer, target) || (is_costly && !(facts & FACT_NOTED)));
 	const ExtentPin *why = extent_plan_pin(sharer->plan);
 	bool is_searched = false;
 
@@ -171,6 +175,7 @@ static bool pin(ExtentSharer *sharer, const Object *target, SkipReason reason, G
 	if (is_searched)
 		return true;
 	if (is_news) {
+		object_table_add_fact(sharer->table, target->id, FACT_NOTED);
 		extent_outcome_note_skipped(sharer->pass, target, reason,
 					    extent_plan_blamed(sharer->plan));
 		if (reason == SKIP_CLONES)
@@ -300,7 +305,7 @@ static bool run_steps(ExtentSharer *sharer, PlannedTarget *planned, bool *ret_do
 
 	*ret_done = false;
 	while (i < planned->steps->len) {
-		const ExtentStep *step = &g_array_index(planned->steps, ExtentStep, i);
+		ExtentStep *step = &g_array_index(planned->steps, ExtentStep, i);
 		StepOutcome outcome;
 		bool again;
 
@@ -315,7 +320,8 @@ static bool run_steps(ExtentSharer *sharer, PlannedTarget *planned, bool *ret_do
 		i++;
 		if (outcome == STEP_DONE)
 			continue;
-		if (!plan_again(sharer, planned, &again, error))
+		if (!deferred_extents_revive(sharer->pass->btrfs.deferred, planned->steps, error) ||
+		    !plan_again(sharer, planned, &again, error))
 			return false;
 		if (!again)
 			return true;

@@ -56,6 +56,7 @@ static void note(const StepBatch *batch, const BatchStep *at)
 
 		g_ptr_array_add(batch->results, kept);
 		at->alone->result = kept;
+		at->alone->is_used = shared->done > 0;
 		done = shared->done;
 	}
 	extent_outcome_note_shared(batch->pass, done, done > 0);

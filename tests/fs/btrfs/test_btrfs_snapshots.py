@@ -490,7 +490,9 @@ def test_what_is_cloned_back_before_the_snapshot_is_deleted_is_not_released(tree
     assert done.first.filesystem["deferred"]["released_bytes"] == 0
 
 
-def test_what_serves_as_a_source_again_is_no_longer_deferred(tree, dedupd):
+@pytest.fixture
+def last_holder(tree, dedupd):
+    """The snapshot that alone has the data of a file that is new: there, it is deferred."""
     for name in ("one", "two"):
         make_subvolume(tree / name)
         write_extent(tree / name / "file", noise(1, SIZE))
@@ -502,12 +504,28 @@ def test_what_serves_as_a_source_again_is_no_longer_deferred(tree, dedupd):
         (tree / name / "file").unlink()
     delete_subvolumes(tree, other.rsplit("/", 1)[1])
     write_extent(tree / "new", noise(1, SIZE))
+    return holder
 
+
+def test_what_could_not_serve_as_a_source_stays_deferred(tree, dedupd, last_holder, failing_calls):
+    harness.settle(dedupd.filesystem)
+    dedupd.feigned = {"LD_PRELOAD": failing_calls, "FAIL_DEDUPE_QUOTA": "1"}
+
+    run = dedupd.run(find="checksums", read_only_snapshots="writable")
+
+    assert run.shared["calls"] == 1 and run.shared["bytes"] == 0
+    assert run.filesystem["deferred"]["waiting_bytes"] == SIZE
+    dedupd.feigned = {}
+    delete_subvolumes(tree, last_holder.rsplit("/", 1)[1])
+    assert check(dedupd).first.filesystem["deferred"]["released_bytes"] == SIZE
+
+
+def test_what_serves_as_a_source_again_is_no_longer_deferred(tree, dedupd, last_holder):
     done = check(dedupd)
 
     assert done.freed_bytes == SIZE
     assert done.first.filesystem["deferred"]["waiting_bytes"] == 0
-    delete_subvolumes(tree, holder.rsplit("/", 1)[1])
+    delete_subvolumes(tree, last_holder.rsplit("/", 1)[1])
     assert check(dedupd).first.filesystem["deferred"]["released_bytes"] == 0
 
 
