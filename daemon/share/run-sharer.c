@@ -277,9 +277,8 @@ static bool share_equal(RunSharer *sharer, GError **error)
 			continue;
 		if (!dedupe_equal(sharer, first, end, error))
 			return false;
-		if (!sharer->target->is_usable)
-			return true;
-		if (sharer->is_refused)
+		/* Earlier ranges count below. */
+		if (!sharer->target->is_usable || sharer->is_refused)
 			break;
 		/* A full group cut the range off; blocks behind may be in another group. */
 		for (size_t i = first; i < end; i++)
@@ -291,7 +290,8 @@ static bool share_equal(RunSharer *sharer, GError **error)
 	mapped = dedupe_window_map_again(window, &unmapped);
 	pass_take_turn(sharer->pass);
 	if (!mapped)
-		return open_object_give_up(sharer->pass, sharer->opener, sharer->target,
+		return !sharer->target->is_usable ||
+		       open_object_give_up(sharer->pass, sharer->opener, sharer->target,
 					   SKIP_UNREADABLE, UINT64_MAX, GIVE_UP_FOR_GOOD, error);
 
 	for (size_t from = 0; dedupe_window_next(window, BLOCK_EQUAL, from, &first, &end);
@@ -299,7 +299,8 @@ static bool share_equal(RunSharer *sharer, GError **error)
 		if (!dedupe_window_is_long_enough(window, first, end, sharer->min_blocks))
 			continue;
 		window_account_add_shared(sharer->pass, window, first, end);
-		if (!sharer->is_refused && !settle_shared(sharer, first, end, error))
+		if (sharer->target->is_usable && !sharer->is_refused &&
+		    !settle_shared(sharer, first, end, error))
 			return false;
 	}
 

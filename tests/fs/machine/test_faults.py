@@ -87,6 +87,21 @@ def test_what_was_shared_before_a_quota_was_used_up_counts(tree, dedupd, failing
 
 
 @pytest.mark.parametrize("kind", ["xfs"])
+def test_what_was_shared_before_the_target_was_denied_counts(tree, dedupd, failing_calls):
+    begin, end = content.noise(1, 64 * KIB), content.noise(2, 64 * KIB)
+    for name in ("one", "two"):
+        content.write(tree / name, begin + content.noise(name, 8 * KIB) + end)
+    harness.settle(dedupd.filesystem)
+    used = oracle.physical_bytes(tree)
+    dedupd.feigned = {"LD_PRELOAD": failing_calls, "FAIL_DEDUPE_DENIED": "3"}
+    run = dedupd.run()
+    dedupd.feigned = {}
+
+    assert run.skipped == {"denied": 1}
+    assert run.freed_bytes == used - oracle.physical_bytes(tree) == 64 * KIB
+
+
+@pytest.mark.parametrize("kind", ["xfs"])
 @pytest.mark.parametrize("call", ["eventfd", "pthread_create"])
 def test_a_pass_that_cannot_start_says_so_in_its_report(injected, call):
     fault = injected.inject(call, 1)

@@ -11,6 +11,7 @@
  * FAIL_DEDUPE_HALF=1: each FIDEDUPERANGE shares half of its range, in whole blocks of 4 KiB, and says that all is the
  * same.  XFS does so if it fails after the first extents.
  * FAIL_DEDUPE_QUOTA=N: the FIDEDUPERANGE of this number, from 1, answers EDQUOT for its targets.
+ * FAIL_DEDUPE_DENIED=N: the same with EPERM.
  * FAIL_LOG=PATH: a file of LOG_BYTES or more.  It receives the number of calls, and the call that failed.  What is
  * longer receives the place of each call, in 8 bytes.
  *
@@ -84,6 +85,35 @@ static Code program, sqlite, glib, urcu;
 
 /* Which call it is, of those that are counted. */
 static atomic_uint_fast64_t n_calls;
+
+typedef int Main(int argc, char **argv, char **environment);
+typedef int StartMain(Main *run, int argc, char **argv, void (*begin)(void), void (*end)(void),
+		      void (*end_loader)(void), void *stack_end);
+
+static Main *real_main;
+static atomic_bool has_ended;
+
+static int watch_main(int argc, char **argv, char **environment)
+{
+	int status = real_main(argc, argv, environment);
+
+	/* A program that is built to count its lines writes them now. */
+	atomic_store(&has_ended, true);
+	return status;
+}
+
+/* What calls main() of each program, in the C library. */
+StartMain start_main __asm__("__libc_start_main");
+
+int start_main(Main *run, int argc, char **argv, void (*begin)(void), void (*end)(void),
+	       void (*end_loader)(void), void *stack_end)
+{
+	StartMain *start;
+
+	*(void **)&start = dlsym(RTLD_NEXT, "__libc_start_main");
+	real_main = run;
+	return start(watch_main, argc, argv, begin, end, end_loader, stack_end);
+}
 
 static bool lies_in(const Code *code, const void *address)
 {
@@ -204,7 +234,7 @@ static bool must_fail(void)
 	uint64_t place = fail_place || n_places > 0 ? find_place() : 0;
 	uint64_t number;
 
-	if (fail_place && place != fail_place)
+	if (atomic_load(&has_ended) || (fail_place && place != fail_place))
 		return false;
 
 	number = atomic_fetch_add(&n_calls, 1) + 1;
@@ -247,12 +277,15 @@ static long fail_targets(struct file_dedupe_range *range, int error)
 static long dedupe(Function real, long fd, struct file_dedupe_range *range)
 {
 	static _Atomic int n_dedupes;
-	const char *quota = getenv("FAIL_DEDUPE_QUOTA");
+	const char *quota = getenv("FAIL_DEDUPE_QUOTA"), *denied = getenv("FAIL_DEDUPE_DENIED");
+	int number = atomic_fetch_add(&n_dedupes, 1) + 1;
 	uint64_t length = range->src_length;
 	long result;
 
-	if (quota && atomic_fetch_add(&n_dedupes, 1) + 1 == atoi(quota))
+	if (quota && number == atoi(quota))
 		return fail_targets(range, EDQUOT);
+	if (denied && number == atoi(denied))
+		return fail_targets(range, EPERM);
 	if (getenv("FAIL_DEDUPE_HALF") && length > 4096)
 		range->src_length = length / 2 / 4096 * 4096;
 	result = real(fd, FIDEDUPERANGE, (long)range, 0, 0, 0);
