@@ -27,6 +27,7 @@ const char *wait_reason_name(WaitReason reason)
 		[WAIT_MAINTENANCE] = "maintenance",
 		[WAIT_LOCKED] = "locked",
 		[WAIT_DISK_BUSY] = "disk-busy",
+		[WAIT_MEMORY] = "memory",
 		[WAIT_RETRY] = "retry",
 		[WAIT_UNCHANGED] = "unchanged",
 		[WAIT_LITTLE_CHANGED] = "little-changed",

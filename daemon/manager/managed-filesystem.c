@@ -9,7 +9,6 @@
 #include "hashstore/hash-store.h"
 #include "kernel-ioctl/call/fd.h"
 #include "kernel-ioctl/machine/disk-topology.h"
-#include "kernel-ioctl/machine/power-supply.h"
 
 /* How often to look at the battery while a pass runs. */
 #define BATTERY_LOOK_USEC (10 * G_USEC_PER_SEC)
@@ -18,6 +17,7 @@ struct ManagedFilesystem {
 	/* Set at creation, never changed. */
 	char *uuid;
 	DiskTable *disks;
+	PassMemory *memory;
 	ManagedListener listener;
 	PassConditions *conditions;
 	Preflight *preflight;
@@ -69,14 +69,21 @@ static void on_changed(void *data)
 	say_changed(data);
 }
 
-/* Whether a requested pass continues after a pause or a hold: nobody has withdrawn it since. */
+/*
+ * Whether a requested pass continues after a pause or a hold: nobody has withdrawn it since.  One that was requested
+ * while a scheduled pass ran needs no window, and no other power than the battery.
+ */
 static bool is_to_go_on(const ManagedFilesystem *managed, const EndedPass *ended)
 {
+	bool has_limits = !managed->was_asked && (ended_pass_was_for(ended, END_FOR_TIME) ||
+						  ended_pass_was_for(ended, END_FOR_BATTERY));
+
 	if (!requested_pass_is_asked(managed->requested))
 		return false;
 
-	return ended->result.is_on_hold || (requested_pass_paths(managed->requested) &&
-					    ended_pass_was_for(ended, END_FOR_PAUSE));
+	return ended->result.is_on_hold || has_limits ||
+	       (requested_pass_paths(managed->requested) &&
+		ended_pass_was_for(ended, END_FOR_PAUSE));
 }
 
 /* Tell the schedule of the pass that ended, if it covered all of the filesystem. */
@@ -237,22 +244,18 @@ static ScheduleState state_now(ManagedFilesystem *managed, const DiskTopology *t
 	return state;
 }
 
-/* Whether the pass has to end because of the battery.  A requested pass goes on. */
-static bool has_to_spare_battery(const ManagedFilesystem *managed)
-{
-	return managed_pass_settings(managed->pass)->on_battery == HARDSHIP_PAUSE &&
-	       !managed->was_asked && power_supply_is_battery(disk_topology_system()->sysfs);
-}
-
 static int64_t look_at_pass(ManagedFilesystem *managed)
 {
 	int64_t now_usec = g_get_monotonic_time();
+	/* A requested pass goes on. */
+	bool is_bound = !managed->was_asked;
 
-	if (now_usec >= managed->deadline_usec) {
+	if (now_usec >= managed->deadline_usec ||
+	    (is_bound && managed_pass_is_outside_window(managed->pass))) {
 		managed_filesystem_end(managed, END_FOR_TIME);
 		return SCHEDULE_NEVER;
 	}
-	if (has_to_spare_battery(managed)) {
+	if (is_bound && managed_pass_has_to_spare_battery(managed->pass)) {
 		managed_filesystem_end(managed, END_FOR_BATTERY);
 		return SCHEDULE_NEVER;
 	}
@@ -281,6 +284,11 @@ static bool ask_schedule(ManagedFilesystem *managed, const SchedulePolicy *polic
 {
 	ScheduleAnswer answer = schedule_next(policy, state);
 
+	/* Before the filesystem is opened: many may wait for that. */
+	if (answer.reason == WAIT_NOT) {
+		state->is_memory_taken = !pass_memory_has_room(managed->memory, managed->settings);
+		answer = schedule_next(policy, state);
+	}
 	if (answer.reason == WAIT_NOT) {
 		if (!look_closer(managed, state))
 			return false;
@@ -392,7 +400,7 @@ bool managed_filesystem_start(ManagedFilesystem *managed, GError **error)
 	if (!can_be_worked_on(managed, error) || !is_not_paused(managed, error))
 		return false;
 
-	requested_pass_ask(managed->requested);
+	requested_pass_ask(managed->requested, state_of(managed) == MANAGED_STOPPING);
 	return true;
 }
 
@@ -536,7 +544,7 @@ static void on_hold_begun(void *data)
 }
 
 ManagedFilesystem *managed_filesystem_new(const char *uuid, MainLoop *loop, DiskTable *disks,
-					  const ManagedListener *listener)
+					  PassMemory *memory, const ManagedListener *listener)
 {
 	ManagedFilesystem *managed = g_new0(ManagedFilesystem, 1);
 	const PreflightListener on_look = { on_preflight, on_changed, managed };
@@ -547,12 +555,13 @@ ManagedFilesystem *managed_filesystem_new(const char *uuid, MainLoop *loop, Disk
 
 	managed->uuid = g_strdup(uuid);
 	managed->disks = disks;
+	managed->memory = memory;
 	managed->listener = *listener;
 	managed->conditions = pass_conditions_new(disks);
 	managed->preflight = preflight_new(loop, &on_look);
 	managed->holds = managed_holds_new(managed->uuid, loop, &on_hold);
 	managed->requested = requested_pass_new(loop, managed->uuid, &on_request);
-	managed->pass = managed_pass_new(loop, disks, &on_pass);
+	managed->pass = managed_pass_new(loop, disks, memory, &on_pass);
 	managed->report_fd = -1;
 	managed->schedule.last_pass = LAST_PASS_NONE;
 	return managed;

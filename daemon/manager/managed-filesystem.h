@@ -7,6 +7,7 @@
 #include "common/text/managed-state.h"
 #include "daemon/manager/managed-hold.h"
 #include "daemon/manager/managed-pass.h"
+#include "daemon/manager/pass-memory.h"
 #include "daemon/manager/requested-pass.h"
 #include "daemon/manager/schedule.h"
 #include "kernel-ioctl/machine/disk-topology.h"
@@ -29,9 +30,9 @@ typedef struct {
 	void *data;
 } ManagedListener;
 
-/* @disks is borrowed; it has the disks of all filesystems. */
+/* @disks and @memory are borrowed; they serve all filesystems.  @memory may be NULL: then it limits nothing. */
 ManagedFilesystem *managed_filesystem_new(const char *uuid, MainLoop *loop, DiskTable *disks,
-					  const ManagedListener *listener);
+					  PassMemory *memory, const ManagedListener *listener);
 
 /* Ends the pass and waits for it: see managed_filesystem_end(). */
 void managed_filesystem_free(ManagedFilesystem *managed);

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "daemon/manager/managed-pass.h"
 
+#include "common/config/time-window.h"
 #include "common/mounts/filesystem-lock.h"
 #include "common/system/memfd.h"
 #include "daemon/pass/disk-slot.h"
 #include "daemon/pass/worker.h"
 #include "daemon/report/report.h"
+#include "kernel-ioctl/machine/disk-topology.h"
+#include "kernel-ioctl/machine/power-supply.h"
 
 #include <malloc.h>
 #include <stdlib.h>
@@ -14,6 +17,7 @@ struct ManagedPass {
 	/* Set at creation, never changed. */
 	MainLoop *loop;
 	DiskTable *disks;
+	PassMemory *memory;
 	ManagedPassListener listener;
 
 	/* First its paths are looked up. */
@@ -22,6 +26,7 @@ struct ManagedPass {
 	Filesystem *filesystem;
 	Worker *worker;
 	DiskSlot *slot;
+	uint64_t memory_bytes; /* taken */
 	Receiver *stage_began; /* messages of the worker */
 	Receiver *finished;
 	Settings *settings;
@@ -32,12 +37,14 @@ struct ManagedPass {
 	EndReason reason;
 };
 
-ManagedPass *managed_pass_new(MainLoop *loop, DiskTable *disks, const ManagedPassListener *listener)
+ManagedPass *managed_pass_new(MainLoop *loop, DiskTable *disks, PassMemory *memory,
+			      const ManagedPassListener *listener)
 {
 	ManagedPass *pass = g_new0(ManagedPass, 1);
 
 	pass->loop = loop;
 	pass->disks = disks;
+	pass->memory = memory;
 	pass->listener = *listener;
 	return pass;
 }
@@ -70,6 +77,17 @@ const Progress *managed_pass_progress(const ManagedPass *pass)
 int64_t managed_pass_begun_usec(const ManagedPass *pass)
 {
 	return pass->begun_usec;
+}
+
+bool managed_pass_is_outside_window(const ManagedPass *pass)
+{
+	return !time_windows_are_open(pass->settings->windows, time(NULL));
+}
+
+bool managed_pass_has_to_spare_battery(const ManagedPass *pass)
+{
+	return pass->settings->on_battery == HARDSHIP_PAUSE &&
+	       power_supply_is_battery(disk_topology_system()->sysfs);
 }
 
 #ifdef __GLIBC__
@@ -111,6 +129,8 @@ static void let_go(ManagedPass *pass)
 	g_clear_pointer(&pass->finished, receiver_close);
 	g_clear_pointer(&pass->filesystem, filesystem_free);
 	g_clear_pointer(&pass->slot, disk_slot_free);
+	pass_memory_give_back(pass->memory, pass->memory_bytes);
+	pass->memory_bytes = 0;
 	g_clear_pointer(&pass->settings, settings_unref);
 }
 
@@ -231,6 +251,7 @@ bool managed_pass_begin(ManagedPass *pass, char *const *paths, const RunRequest 
 	pass->progress = (Progress){ 0 };
 	atomic_store(&pass->stop, false);
 	pass->is_over_paths = request;
+	pass->memory_bytes = pass_memory_take(pass->memory, settings);
 	if (take_settings(pass, request, settings, error))
 		pass->search = filesystem_search_new(
 			pass->loop, request ? SEARCH_FOR_CALLER : SEARCH_FOR_PASS,

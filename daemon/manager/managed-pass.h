@@ -5,6 +5,7 @@
 #include "daemon/context/pass-result.h"
 #include "daemon/context/progress.h"
 #include "daemon/manager/filesystem-search.h"
+#include "daemon/manager/pass-memory.h"
 #include "daemon/settings/run-request.h"
 
 /*
@@ -52,8 +53,8 @@ typedef struct {
 	void *data;
 } ManagedPassListener;
 
-/* @disks is borrowed. */
-ManagedPass *managed_pass_new(MainLoop *loop, DiskTable *disks,
+/* @disks and @memory are borrowed.  @memory may be NULL: then it limits nothing. */
+ManagedPass *managed_pass_new(MainLoop *loop, DiskTable *disks, PassMemory *memory,
 			      const ManagedPassListener *listener);
 
 /* No pass may run. */
@@ -64,7 +65,7 @@ bool managed_pass_take_slot(ManagedPass *pass, const GPtrArray *disks);
 
 /*
  * Begin a pass over @paths, or over those of @request (NULL: none), with @settings.  Of these, the pass keeps a
- * reference to the settings alone.  If it cannot begin, the slots are given back.
+ * reference to the settings alone.  It takes memory of PassMemory.  If it cannot begin, this and the slots are given back.
  */
 bool managed_pass_begin(ManagedPass *pass, char *const *paths, const RunRequest *request,
 			Settings *settings, GError **error) G_GNUC_WARN_UNUSED_RESULT;
@@ -77,6 +78,12 @@ bool managed_pass_is_ending(const ManagedPass *pass);
 const Settings *managed_pass_settings(const ManagedPass *pass);
 const Progress *managed_pass_progress(const ManagedPass *pass);
 int64_t managed_pass_begun_usec(const ManagedPass *pass);
+
+/* The same: whether its windows are closed by now, also if the clock was set or the machine slept. */
+bool managed_pass_is_outside_window(const ManagedPass *pass);
+
+/* The same: whether the machine runs on battery, and its settings forbid it to go on then. */
+bool managed_pass_has_to_spare_battery(const ManagedPass *pass);
 
 /*
  * If a pass runs, ask it to end for @reason; ended() follows.  Returns true if it was given up at once, because its

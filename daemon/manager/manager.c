@@ -20,6 +20,7 @@ struct Manager {
 
 	Config *config;
 	DiskTable *disks;
+	PassMemory *memory;
 	MountMonitor *monitor;
 	MountSearch *search;
 	bool is_outdated;       /* mounts changed since the search began */
@@ -62,8 +63,11 @@ static char *status_text(const Manager *manager)
 	}
 	if (n_running > 1)
 		return g_strdup_printf("passes over %zu filesystems", n_running);
-	return g_strdup_printf("%zu of %u filesystems wait for a pass", n_waiting,
-			       manager->filesystems->len);
+	if (n_waiting == 0)
+		return g_strdup("no filesystem waits for a pass");
+	return g_strdup_printf(n_waiting == 1 ? "%zu filesystem waits for a pass"
+					      : "%zu filesystems wait for a pass",
+			       n_waiting);
 }
 
 static void tell_supervisor(const Manager *manager)
@@ -129,8 +133,14 @@ static Metrics *collect_metrics(void *data)
 	return metrics;
 }
 
-/* Look at filesystems that wait for a disk slot, or at all others.  Returns when to look again. */
-static int64_t look_at(Manager *manager, const DiskTopology *topology, bool waits_for_turn)
+/* Whether it waits for passes over other filesystems. */
+static bool waits_for_turn(const ManagedView *view)
+{
+	return view->waits == WAIT_DISK_BUSY || view->waits == WAIT_MEMORY;
+}
+
+/* Look at filesystems that wait for their turn, or at all others.  Returns when to look again. */
+static int64_t look_at(Manager *manager, const DiskTopology *topology, bool waiting)
 {
 	int64_t first_usec = SCHEDULE_NEVER;
 
@@ -138,7 +148,7 @@ static int64_t look_at(Manager *manager, const DiskTopology *topology, bool wait
 		ManagedFilesystem *managed = manager->filesystems->pdata[i];
 		ManagedView view = managed_filesystem_view(managed);
 
-		if ((view.waits == WAIT_DISK_BUSY) == waits_for_turn) {
+		if (waits_for_turn(&view) == waiting) {
 			int64_t next_usec = managed_filesystem_look(managed, topology);
 
 			first_usec = MIN(first_usec, next_usec);
@@ -201,8 +211,8 @@ ManagedFilesystem *manager_find_uuid(const Manager *manager, const char *uuid)
 static ManagedFilesystem *add_filesystem(Manager *manager, const char *uuid)
 {
 	const ManagedListener listener = { on_filesystem_changed, on_filesystem_due, manager };
-	ManagedFilesystem *managed =
-		managed_filesystem_new(uuid, manager->loop, manager->disks, &listener);
+	ManagedFilesystem *managed = managed_filesystem_new(uuid, manager->loop, manager->disks,
+							    manager->memory, &listener);
 
 	g_ptr_array_add(manager->filesystems, managed);
 	g_hash_table_insert(manager->by_uuid, (char *)managed_filesystem_view(managed).uuid,
@@ -366,6 +376,7 @@ static Manager *manager_make(const Settings *settings, Config *config, char *con
 	manager->config = config;
 	manager->arguments = arguments;
 	manager->disks = disk_table_new();
+	manager->memory = pass_memory_new("/");
 	disk_table_configure(manager->disks, config, settings);
 	manager->loop = loop;
 	manager->by_uuid = g_hash_table_new(g_str_hash, g_str_equal);
@@ -422,6 +433,7 @@ void manager_free(Manager *manager)
 	metrics_writer_end(manager->metrics);
 	metrics_writer_free(manager->metrics);
 	disk_table_free(manager->disks);
+	pass_memory_free(manager->memory);
 	mount_monitor_free(manager->monitor);
 	mount_search_free(manager->search);
 	mount_table_free(manager->mounts);

@@ -14,7 +14,7 @@ struct RequestedPass {
 
 	bool is_asked;
 	RunRequest *paths; /* NULL: a pass over all of it, if any */
-	bool asked_again;  /* for a pass over all of it, after that */
+	bool asked_again; /* for a pass over all of it, after that or after the pass that is ending */
 
 	/* All NULL: no paths are being looked up. */
 	FilesystemSearch *search;
@@ -50,9 +50,9 @@ const RunRequest *requested_pass_paths(const RequestedPass *requested)
 	return requested->paths;
 }
 
-void requested_pass_ask(RequestedPass *requested)
+void requested_pass_ask(RequestedPass *requested, bool is_ending)
 {
-	requested->asked_again = requested->paths;
+	requested->asked_again = requested->paths || is_ending;
 	requested->is_asked = true;
 	requested->listener.changed(requested->listener.data);
 }

@@ -38,8 +38,11 @@ bool requested_pass_is_asked(const RequestedPass *requested);
 /* The paths of the pass that is asked for, or runs.  NULL: it is over all of the filesystem. */
 const RunRequest *requested_pass_paths(const RequestedPass *requested);
 
-/* Ask for a pass over all of the filesystem: after that over paths, if one is asked for. */
-void requested_pass_ask(RequestedPass *requested);
+/*
+ * Ask for a pass over all of the filesystem: after that over paths, if one is asked for, and after the one that runs,
+ * if that @is_ending.
+ */
+void requested_pass_ask(RequestedPass *requested, bool is_ending);
 
 /*
  * Ask for a pass over @paths, with @wishes (see RunRequest), if they lie on the filesystem.  @answer is called once,

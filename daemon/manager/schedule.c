@@ -18,6 +18,7 @@ const char *wait_reason_text(WaitReason reason)
 		[WAIT_MAINTENANCE] = "a resync, scrub, balance or change of devices runs",
 		[WAIT_LOCKED] = "another process works on it",
 		[WAIT_DISK_BUSY] = "a pass over another filesystem uses its disk",
+		[WAIT_MEMORY] = "passes over other filesystems use the memory",
 		[WAIT_RETRY] = "the last pass failed",
 		[WAIT_UNCHANGED] = "nothing changed",
 		[WAIT_LITTLE_CHANGED] = "little changed",
@@ -59,6 +60,8 @@ static ScheduleAnswer hindrance(const SchedulePolicy *policy, const ScheduleStat
 		return wait_until(WAIT_MAINTENANCE, SCHEDULE_NEVER);
 	if (state->is_held)
 		return wait_until(WAIT_LOCKED, SCHEDULE_NEVER);
+	if (state->is_memory_taken)
+		return wait_until(WAIT_MEMORY, SCHEDULE_NEVER);
 	if (state->is_disk_taken)
 		return wait_until(WAIT_DISK_BUSY, SCHEDULE_NEVER);
 

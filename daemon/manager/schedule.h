@@ -60,6 +60,7 @@ typedef struct {
 	bool is_in_work;           /* resync, scrub, balance or a change of devices */
 	bool is_on_hold;           /* there is a holder */
 	bool is_held;              /* another process works on it */
+	bool is_memory_taken;      /* other passes have it (PassMemory) */
 	bool is_disk_taken;        /* another pass has a rotating disk */
 	bool is_disk_asleep;       /* idle for so long that it may have stopped turning */
 	bool is_on_battery;

@@ -66,7 +66,7 @@ static void begin_service(void)
 	service.manager.disks = disk_table_new();
 	service.manager.filesystems = g_ptr_array_new();
 	managed = managed_filesystem_new(HOSTILE_STORE_UUID, service.loop, service.manager.disks,
-					 &listener);
+					 NULL, &listener);
 	settings->state_directory = scratch_path(service.scratch, "state");
 	make_store(settings->state_directory);
 	managed_filesystem_set_settings(managed, settings, disk_topology_system());

@@ -31,7 +31,7 @@ static void add_filesystem(Fixture *fixture, unsigned number)
 
 	g_ptr_array_add(
 		fixture->manager.filesystems,
-		managed_filesystem_new(uuid, fixture->loop, fixture->manager.disks, &nobody));
+		managed_filesystem_new(uuid, fixture->loop, fixture->manager.disks, NULL, &nobody));
 }
 
 static int on_signal(sd_bus_message *message, void *data, sd_bus_error *error)

@@ -61,7 +61,7 @@ static void set_up(Scene *scene, const void *data)
 	g_assert_no_error(error);
 	scene->disks = disk_table_new();
 	scene->settings = settings_new();
-	scene->pass = managed_pass_new(scene->loop, scene->disks, &listener);
+	scene->pass = managed_pass_new(scene->loop, scene->disks, NULL, &listener);
 }
 
 static void tear_down(Scene *scene, const void *data)

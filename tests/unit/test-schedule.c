@@ -151,6 +151,7 @@ static void test_each_hindrance_has_its_reason(void)
 		{ offsetof(ScheduleState, is_silent), WAIT_UNRESPONSIVE, true },
 		{ offsetof(ScheduleState, is_in_work), WAIT_MAINTENANCE, true },
 		{ offsetof(ScheduleState, is_held), WAIT_LOCKED, true },
+		{ offsetof(ScheduleState, is_memory_taken), WAIT_MEMORY, true },
 		{ offsetof(ScheduleState, is_disk_taken), WAIT_DISK_BUSY, true },
 		{ offsetof(ScheduleState, is_on_battery), WAIT_BATTERY, false },
 		{ offsetof(ScheduleState, is_disk_asleep), WAIT_DISK_ASLEEP, false },

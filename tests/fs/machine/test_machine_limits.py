@@ -126,6 +126,32 @@ def test_a_pass_completes_in_little_memory(make_filesystem, make_dedupd, kind):
     harness.assert_unchanged(before, tree)
 
 
+@pytest.mark.parametrize("kind", ["xfs"])
+def test_passes_take_turns_where_memory_is_little(pairs, tree, make_filesystem, service, kind):
+    other = make_filesystem(kind)
+    trees = [tree, pathlib.Path(other.mount_point)]
+    content.write_twins(trees[1], 8 * MIB)
+    harness.settle(other)
+    for filesystem in (pairs, other):
+        filesystem.forget_data()
+
+    def shown():
+        return [service.shows(str(one)) for one in trees]
+
+    try:
+        with little_memory(4 * MEMORY_BYTES) as service.wrapper:
+            service.configure(*trees, LimitRate=RATE)
+            service.start()
+            wait_until(lambda: sorted(one["state"] for one in shown()) == ["running", "waiting"], service.log)
+            assert "passes over other filesystems use the memory" in [one["why"] for one in shown()]
+            for one in trees:
+                service.wait_for_passes(str(one), 1)
+            assert [one["last_outcome"] for one in shown()] == ["complete", "complete"]
+            service.end()
+    except DiskUnavailable as unavailable:
+        pytest.skip(str(unavailable))
+
+
 def test_a_filesystem_that_fills_up_meanwhile_loses_nothing(make_filesystem, make_dedupd, kind):
     filesystem = make_filesystem(kind, "400M")
     tree = pathlib.Path(filesystem.mount_point)

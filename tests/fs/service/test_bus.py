@@ -779,13 +779,20 @@ def watched_signals(bus):
             monitor.terminate()
 
 
-def test_a_pass_goes_on_when_the_bus_is_restarted(service, bus, path, tree, filesystem):
-    """And questions to polkit are forgotten, whose answers cannot come any more."""
+@pytest.fixture
+def set_rate(service, bus, tree):
+    """Limits what a pass reads in a second; 0: no limit."""
     disk = service.shows(str(tree))["disks"][0]["disk"]
 
     def set_rate(rate_bytes):
         assert bus.call(NAME, PATH, f"{NAME}.Manager", "SetBudget", "stt", disk, rate_bytes, 0).returncode == 0
 
+    return set_rate
+
+
+@pytest.fixture
+def slow_pass(service, bus, path, tree, filesystem, set_rate):
+    """A pass runs, for a minute if nobody ends it or sets another rate.  Calling it tells its state, and when it began."""
     def pass_of():
         (shown,) = json.loads(service.tell("status", "--json", tree))["filesystems"]
         return shown["state"], shown["pass_started"]
@@ -796,7 +803,20 @@ def test_a_pass_goes_on_when_the_bus_is_restarted(service, bus, path, tree, file
     settle(filesystem)
     assert call(bus, path, "Start").returncode == 0
     wait_until(lambda: pass_of()[0] == "running", service.log)
-    before = pass_of()
+    return pass_of
+
+
+def test_what_is_started_while_a_stopped_pass_ends_begins_after_it(service, bus, path, tree, set_rate, slow_pass):
+    assert slow_pass()[0] == "running"
+    assert call(bus, path, "Stop").returncode == 0
+    assert call(bus, path, "Start").returncode == 0
+    set_rate(0)
+    assert service.wait_for_passes(str(tree), 3)["last_outcome"] == "complete"
+
+
+def test_a_pass_goes_on_when_the_bus_is_restarted(service, bus, path, tree, set_rate, slow_pass):
+    """And questions to polkit are forgotten, whose answers cannot come any more."""
+    before = slow_pass()
     bus.start_silent_polkit()
     asking = subprocess.Popen(["setpriv", f"--reuid={USER}", f"--regid={USER}", "--clear-groups", "busctl",
                                "--system", "call", NAME, path, f"{NAME}.Filesystem", "Stop"],
@@ -807,7 +827,7 @@ def test_a_pass_goes_on_when_the_bus_is_restarted(service, bus, path, tree, file
     asking.stderr.close()
     bus.start_daemon()
     wait_until(lambda: is_on_the_bus(bus), service.log)
-    assert pass_of() == before
+    assert slow_pass() == before
     assert service.is_running()
     set_rate(0)
     service.wait_for_passes(str(tree), 2)

@@ -10,7 +10,7 @@ import pytest
 
 import oracle
 from content import forget_pages, noise, write, write_twins
-from harness import assert_unchanged, settle, used_data_bytes
+from harness import assert_unchanged, clock, settle, used_data_bytes
 from service import END_SECONDS, wait_until
 from supervisor import supervisor
 
@@ -62,6 +62,25 @@ def test_what_it_does_not_name_is_left_alone(twins, tree, service):
     assert service.shows(str(tree))["passes"] == 0
     assert not list(service.state_directory.glob("*.sqlite"))
     assert twins.read_bytes() - read < MIB
+
+
+@pytest.mark.parametrize("kind", ["xfs"])
+def test_a_pass_ends_if_its_window_closed_while_the_machine_slept(tree, filesystem, service):
+    if not clock.can_feign:
+        pytest.skip("FEIGNED_CLOCK does not name what is preloaded")
+    write_twins(tree, 64 * MIB)
+    settle(filesystem)
+    filesystem.forget_data()
+    begin, end = (time.strftime("%H:%M", time.localtime(time.time() + hours * 3600)) for hours in (-1, 1))
+    service.configure(tree, Window=f"{begin}-{end}", LimitRate="1M")
+    service.start()
+    wait_until(lambda: service.shows(str(tree))["state"] == "running", service.log)
+
+    clock.suspend(2 * 3600)
+
+    shown = service.wait_for_passes(str(tree), 1)
+    assert shown["last_outcome"] == "interrupted"
+    assert shown["why"] == "outside its window"
 
 
 @pytest.mark.alone
