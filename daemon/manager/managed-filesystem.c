@@ -75,13 +75,13 @@ static void on_changed(void *data)
  */
 static bool is_to_go_on(const ManagedFilesystem *managed, const EndedPass *ended)
 {
-	bool has_limits = !managed->was_asked && (ended_pass_was_for(ended, END_FOR_TIME) ||
-						  ended_pass_was_for(ended, END_FOR_BATTERY));
+	bool was_bound = !managed->was_asked && (ended_pass_was_for(ended, END_FOR_TIME) ||
+						 ended_pass_was_for(ended, END_FOR_BATTERY));
 
 	if (!requested_pass_is_asked(managed->requested))
 		return false;
 
-	return ended->result.is_on_hold || has_limits ||
+	return ended->result.is_on_hold || was_bound ||
 	       (requested_pass_paths(managed->requested) &&
 		ended_pass_was_for(ended, END_FOR_PAUSE));
 }

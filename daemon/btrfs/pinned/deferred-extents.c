@@ -376,8 +376,7 @@ bool deferred_extents_revive(DeferredExtents *deferred, const GArray *steps, GEr
 		const ExtentStep *step = &g_array_index(steps, ExtentStep, i);
 		uint64_t address = step->source_extent.address;
 
-		if (step->from != STEP_FROM_PLACE || !(step->is_done || step->is_used) ||
-		    address == last)
+		if (step->from != STEP_FROM_PLACE || !step->is_used || address == last)
 			continue;
 		if (!revive(deferred, address, error))
 			return false;

@@ -66,10 +66,7 @@ bool deferred_extents_take(DeferredExtents *deferred, uint64_t address, GError *
 bool deferred_extents_lose(DeferredExtents *deferred, uint64_t address, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
 
-/*
- * The sources of those of the @steps (ExtentStep) that are done, or used in part, were shared with: they stay, also when
- * all snapshots are deleted.
- */
+/* The used sources of @steps (ExtentStep) stay, also when all snapshots are deleted. */
 bool deferred_extents_revive(DeferredExtents *deferred, const GArray *steps, GError **error)
 	G_GNUC_WARN_UNUSED_RESULT;
 

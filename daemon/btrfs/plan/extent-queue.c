@@ -329,6 +329,7 @@ uint64_t extent_queue_set_done(ExtentQueue *queue, const ExtentStep *joined, uin
 	while ((step = find_step(queue, first, joined, done, true)) &&
 	       done + step->length <= bytes) {
 		step->is_done = true;
+		step->is_used = true;
 		done += step->length;
 	}
 

@@ -24,7 +24,7 @@ typedef struct {
 	bool is_whole; /* all checksums of source and target are equal */
 	bool is_taken; /* it was tried ahead, perhaps together with others */
 	bool is_done;  /* and was shared */
-	bool is_used;  /* tried alone: the target shows at least a part of the source by now */
+	bool is_used;  /* the target shows at least a part of the source by now */
 	/* Its result, borrowed, if it was tried alone and was not shared; else NULL. */
 	const struct SharedStep *result;
 } ExtentStep;

@@ -319,6 +319,18 @@ def test_a_clone_is_found_after_the_file_that_stood_for_it_is_gone(tree, dedupd)
         (tree / f"copy-{number}").unlink()
 
 
+def stop_after(seconds, dedupd, **options):
+    """A pass that was told to end so many seconds after it began."""
+    harness.settle(dedupd.filesystem)
+    dedupd.filesystem.forget_data()
+    process = dedupd.start(**options)
+    time.sleep(seconds)
+    process.send_signal(signal.SIGTERM)
+    stopped = dedupd.finish(process)
+    assert stopped.report["outcome"] == "interrupted"
+    return stopped
+
+
 def test_a_pass_that_was_stopped_leaves_the_clones_of_lost_files_to_the_next_one(tree, dedupd):
     names = ("one", "two")
     for seed, name in enumerate(names):
@@ -328,13 +340,7 @@ def test_a_pass_that_was_stopped_leaves_the_clones_of_lost_files_to_the_next_one
     # The pass drops these at once, and then takes seconds to read the clones again.
     for name in names:
         (tree / name).unlink()
-    harness.settle(dedupd.filesystem)
-    dedupd.filesystem.forget_data()
-    process = dedupd.start(limit_rate="1M")
-    time.sleep(1.5)
-    process.send_signal(signal.SIGTERM)
-    stopped = dedupd.finish(process)
-    assert stopped.report["outcome"] == "interrupted"
+    stopped = stop_after(1.5, dedupd, limit_rate="1M")
     assert stopped.filesystem["files"]["gone"] == 2
     assert stopped.read["finding_bytes"] < 4 * MIB
 
@@ -380,13 +386,7 @@ def test_a_file_that_was_read_in_part_is_found_after_the_one_that_stood_for_that
         target.truncate(2 << 30)
         ioctls.clone_range(source.fileno(), 0, 32 * MIB, target.fileno(), 0)
     content.overwrite(tree / "large", 1 << 30, noise(2, 64 * MIB))
-    harness.settle(dedupd.filesystem)
-    dedupd.filesystem.forget_data()
-    process = dedupd.start(limit_rate="16M")
-    time.sleep(4)
-    process.send_signal(signal.SIGTERM)
-    stopped = dedupd.finish(process)
-    assert stopped.report["outcome"] == "interrupted"
+    stopped = stop_after(4, dedupd, limit_rate="16M")
     assert 33 * MIB <= stopped.read["finding_bytes"] <= 95 * MIB
 
     (tree / "first").unlink()

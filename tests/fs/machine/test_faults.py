@@ -69,36 +69,36 @@ def test_what_was_shared_in_part_is_shared_by_the_next_pass(tree, dedupd, failin
     assert run.freed_bytes + done.freed_bytes == 2 * MIB
 
 
-@pytest.mark.parametrize("kind", ["xfs"])
-def test_what_was_shared_before_a_quota_was_used_up_counts(tree, dedupd, failing_calls):
+def share_first_of_two(tree, dedupd, between, feigned):
+    """Share the first of two ranges of 64 KiB, with @between bytes between, as the call for the second one fails."""
     begin, end = content.noise(1, 64 * KIB), content.noise(2, 64 * KIB)
     for name in ("one", "two"):
-        content.write(tree / name, begin + content.noise(name, 64 * KIB) + end)
+        content.write(tree / name, begin + content.noise(name, between) + end)
     harness.settle(dedupd.filesystem)
     used = oracle.physical_bytes(tree)
-    # The first block of a file is a call of its own.
-    dedupd.feigned = {"LD_PRELOAD": failing_calls, "FAIL_DEDUPE_QUOTA": "3"}
+    dedupd.feigned = feigned
     run = dedupd.run()
     dedupd.feigned = {}
+    assert run.freed_bytes == used - oracle.physical_bytes(tree) == 64 * KIB
+    return run
+
+
+# The first block of a file is a call of its own.
+@pytest.mark.parametrize("kind", ["xfs"])
+def test_what_was_shared_before_a_quota_was_used_up_counts(tree, dedupd, failing_calls):
+    feigned = {"LD_PRELOAD": failing_calls, "FAIL_DEDUPE_QUOTA": "3"}
+    run = share_first_of_two(tree, dedupd, 64 * KIB, feigned)
 
     assert "no-space" in run.skipped, run.skipped
-    assert run.freed_bytes == used - oracle.physical_bytes(tree) == 64 * KIB
     assert harness.check_pass(dedupd, tree).freed_bytes == 64 * KIB
 
 
 @pytest.mark.parametrize("kind", ["xfs"])
 def test_what_was_shared_before_the_target_was_denied_counts(tree, dedupd, failing_calls):
-    begin, end = content.noise(1, 64 * KIB), content.noise(2, 64 * KIB)
-    for name in ("one", "two"):
-        content.write(tree / name, begin + content.noise(name, 8 * KIB) + end)
-    harness.settle(dedupd.filesystem)
-    used = oracle.physical_bytes(tree)
-    dedupd.feigned = {"LD_PRELOAD": failing_calls, "FAIL_DEDUPE_DENIED": "3"}
-    run = dedupd.run()
-    dedupd.feigned = {}
+    feigned = {"LD_PRELOAD": failing_calls, "FAIL_DEDUPE_DENIED": "3"}
+    run = share_first_of_two(tree, dedupd, 8 * KIB, feigned)
 
     assert run.skipped == {"denied": 1}
-    assert run.freed_bytes == used - oracle.physical_bytes(tree) == 64 * KIB
 
 
 @pytest.mark.parametrize("kind", ["xfs"])
